@@ -107,7 +107,7 @@ CODE = {
 }
 
 
-class BarePage:
+class PlainPage:
     """A page with the widget of a bundle. `receive` takes the messages of the page; `news` holds messages for it."""
 
     receive: Callable[[dict[str, Any]], object]

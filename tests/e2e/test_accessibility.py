@@ -54,7 +54,7 @@ options = parser.parse_args()
 KEY = "LTAI" + "5tQr8ZbN3mXw7KpL2vYc"
 
 
-class House:
+class ViewPage:
     """JupyterLab with jobs of every kind, in one page for all tests."""
 
     def __init__(self, lab: Lab, page: Page) -> None:
@@ -116,11 +116,11 @@ class House:
 
 
 @pytest.fixture(scope="module")
-def house(
+def views(
     browser: Browser,
     platform: StandIn,  # noqa: F811
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[House]:
+) -> Iterator[ViewPage]:
     place = tmp_path_factory.mktemp("everyone")
     with pytest.MonkeyPatch.context() as patch:
         keep_below(place, patch)
@@ -132,7 +132,7 @@ def house(
         lab.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
         size = {"width": 1300, "height": 900}
         page = browser.new_page(viewport=size, timezone_id=ZONE, reduced_motion="reduce")  # type: ignore[arg-type]
-        made = House(lab, page)
+        made = ViewPage(lab, page)
         page.goto(f"{lab.url}/lab/tree/work/b.ipynb?reset&token={lab.token}")
         page.locator('.jp-SideBar [data-id="jp-pai-jobs"]').wait_for(timeout=LONG)
         idle = page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]')
@@ -152,170 +152,170 @@ def show(button: Locator, what: Locator) -> None:
     what.wait_for()
 
 
-def jobs(house: House) -> Locator:
-    panel = house.panel()
+def jobs(views: ViewPage) -> Locator:
+    panel = views.panel()
     expect(panel.locator(".jp-pai-JobRow")).to_have_count(4, timeout=LONG)
     panel.get_by_role("listbox").focus()
-    house.page.keyboard.press("Control+a")
+    views.page.keyboard.press("Control+a")
     expect(panel.get_by_role("toolbar", name="Selected jobs")).to_be_visible()
     return panel
 
 
-def no_jobs(house: House) -> Locator:
-    panel = house.panel()
+def no_jobs(views: ViewPage) -> Locator:
+    panel = views.panel()
     panel.get_by_label("Search by name").fill("nothing of that name")
     panel.locator(".jp-pai-Jobs-none").wait_for()
     return panel
 
 
-def overview(house: House) -> Locator:
-    house.panel().get_by_label("Search by name").fill("")
-    view = house.job(house.done, "overview")
+def overview(views: ViewPage) -> Locator:
+    views.panel().get_by_label("Search by name").fill("")
+    view = views.job(views.done, "overview")
     view.locator(".jp-pai-Facts").first.wait_for()
-    house.unfold(view)
+    views.unfold(view)
     return view
 
 
-def running(house: House) -> Locator:
-    view = house.job(house.running, "overview")
+def running(views: ViewPage) -> Locator:
+    view = views.job(views.running, "overview")
     view.get_by_role("progressbar").wait_for()
     return view
 
 
-def failed(house: House) -> Locator:
-    view = house.job(house.failed, "overview")
+def failed(views: ViewPage) -> Locator:
+    view = views.job(views.failed, "overview")
     view.locator(".jp-pai-Job-trouble, .jp-pai-Trouble").first.wait_for()
     view.get_by_role("list", name="Notes").wait_for()
     return view
 
 
-def logs(house: House) -> Locator:
-    view = house.job(house.done, "logs")
+def logs(views: ViewPage) -> Locator:
+    view = views.job(views.done, "logs")
     view.locator(".jp-pai-Log-text").wait_for()
     return view
 
 
-def metrics(house: House) -> Locator:
-    view = house.job(house.done, "metrics")
+def metrics(views: ViewPage) -> Locator:
+    view = views.job(views.done, "metrics")
     view.locator(".jp-pai-Chart canvas").first.wait_for()
     return view
 
 
-def outputs(house: House) -> Locator:
-    view = house.job(house.done, "outputs")
+def outputs(views: ViewPage) -> Locator:
+    view = views.job(views.done, "outputs")
     show(view.get_by_role("button", name="notes with a rather long name"), view.locator(".jp-pai-Preview-text"))
     return view
 
 
-def copied(house: House) -> Locator:
-    view = outputs(house)
+def copied(views: ViewPage) -> Locator:
+    view = outputs(views)
     view.get_by_role("button", name="Copy all to workspace…").first.click()
-    house.page.locator(".jp-Dialog .jp-mod-accept").click()
+    views.page.locator(".jp-Dialog .jp-mod-accept").click()
     view.locator('.jp-pai-Copy[data-status="done"]').wait_for()
     return view
 
 
-def tensorboard(house: House) -> Locator:
-    view = house.job(house.done, "tensorboard")
+def tensorboard(views: ViewPage) -> Locator:
+    view = views.job(views.done, "tensorboard")
     view.locator(".jp-pai-TensorBoard").wait_for()
     return view
 
 
-def events(house: House) -> Locator:
-    view = house.job(house.done, "events")
+def events(views: ViewPage) -> Locator:
+    view = views.job(views.done, "events")
     view.locator("table").wait_for()
     return view
 
 
-def edit(house: House) -> Locator:
-    view = house.job(house.done, "overview")
+def edit(views: ViewPage) -> Locator:
+    view = views.job(views.done, "overview")
     show(view.get_by_role("button", name="Edit and rerun"), view.get_by_role("form", name="Edit and rerun"))
     return view
 
 
-def started(house: House) -> Locator:
-    view = edit(house)
+def started(views: ViewPage) -> Locator:
+    view = edit(views)
     view.get_by_role("form").get_by_role("button", name="Run").click()
     view.wait_for(state="hidden")  # The view of the new job replaces it.
-    view = house.job(house.done, "overview")
+    view = views.job(views.done, "overview")
     view.locator(".jp-pai-Started").wait_for()
     return view
 
 
-def question(house: House) -> Locator:
-    view = house.job(house.failed, "overview")
+def question(views: ViewPage) -> Locator:
+    view = views.job(views.failed, "overview")
     view.get_by_role("button", name="Delete").click()
-    return house.page.locator(".jp-Dialog-content")
+    return views.page.locator(".jp-Dialog-content")
 
 
-def compare(house: House) -> Locator:
-    house.page.keyboard.press("Escape")
-    execute(house.page, "jupyter-pai:compare-jobs", ids=[house.done, house.other])
-    view = house.page.locator(".jp-pai-Compare")
+def compare(views: ViewPage) -> Locator:
+    views.page.keyboard.press("Escape")
+    execute(views.page, "jupyter-pai:compare-jobs", ids=[views.done, views.other])
+    view = views.page.locator(".jp-pai-Compare")
     view.locator("canvas").first.wait_for(timeout=LONG)
     return view
 
 
-def cell(house: House) -> Locator:
-    execute(house.page, "docmanager:open", path="work/a.ipynb")
-    view = house.page.locator(".jp-OutputArea .jp-pai-Job")
+def cell(views: ViewPage) -> Locator:
+    execute(views.page, "docmanager:open", path="work/a.ipynb")
+    view = views.page.locator(".jp-OutputArea .jp-pai-Job")
     view.locator(".jp-pai-Job-name").wait_for(timeout=LONG)
     return view
 
 
-def train(house: House) -> Locator:
-    form = house.form()
-    house.unfold(form)
+def train(views: ViewPage) -> Locator:
+    form = views.form()
+    views.unfold(form)
     show(form.get_by_role("button", name="Add input"), form.locator(".jp-pai-ChannelRow"))
     form.get_by_role("alert", name="Secrets found").wait_for()
     return form
 
 
-def train_less(house: House) -> Locator:
-    form = train(house)
+def train_less(views: ViewPage) -> Locator:
+    form = train(views)
     form.get_by_role("alert").get_by_role("button", name="Exclude local.ini").click()
     form.locator(".jp-pai-Chips").wait_for()
     return form
 
 
-def train_wrong(house: House) -> Locator:
-    form = house.form()
-    house.unfold(form)
+def train_wrong(views: ViewPage) -> Locator:
+    form = views.form()
+    views.unfold(form)
     form.get_by_label("Time limit in seconds").fill("soon")
     form.locator('[aria-invalid="true"]').first.wait_for(timeout=LONG)
     return form
 
 
-def train_elsewhere(house: House) -> Locator:
-    form = house.form()
+def train_elsewhere(views: ViewPage) -> Locator:
+    form = views.form()
     form.get_by_label("Profile", exact=True).select_option("pai")
     form.locator("summary", has_text="Machine").wait_for()
-    house.unfold(form)
+    views.unfold(form)
     form.locator("[data-type]").first.wait_for(timeout=LONG)
     return form
 
 
-def profiles(house: House) -> Locator:
-    execute(house.page, "jupyter-pai:profiles")
-    view = house.page.locator(".jp-pai-Profiles")
+def profiles(views: ViewPage) -> Locator:
+    execute(views.page, "jupyter-pai:profiles")
+    view = views.page.locator(".jp-pai-Profiles")
     view.locator("li[data-profile=pai]").wait_for(timeout=LONG)
     view.get_by_role("button", name="Test profile local").click()
     view.get_by_role("status").filter(has_text="Jobs can run with this profile.").wait_for(timeout=LONG)
     return view
 
 
-def profile(house: House) -> Locator:
-    view = profiles(house)
+def profile(views: ViewPage) -> Locator:
+    view = profiles(views)
     view.get_by_role("button", name="Add…").click()
     view.get_by_role("button", name="Alibaba Cloud PAI").click()
     view.get_by_role("form").wait_for()
-    house.unfold(view)
+    views.unfold(view)
     return view
 
 
-def storages(house: House) -> Locator:
-    execute(house.page, "jupyter-pai:show-explorer")
-    view = house.page.locator(".jp-pai-Explorer")
+def storages(views: ViewPage) -> Locator:
+    execute(views.page, "jupyter-pai:show-explorer")
+    view = views.page.locator(".jp-pai-Explorer")
     view.get_by_role("button", name="Storages").wait_for(timeout=LONG)
     if view.get_by_role("button", name="Storages").is_enabled():
         view.get_by_role("button", name="Storages").click()
@@ -323,35 +323,35 @@ def storages(house: House) -> Locator:
     return view
 
 
-def explorer(house: House) -> Locator:
-    view = storages(house)
+def explorer(views: ViewPage) -> Locator:
+    view = storages(views)
     view.get_by_role("button", name="Files of JupyterLab").click()
     view.locator('.jp-pai-Explorer-row[data-path="folder/"]').dblclick()
     view.locator('.jp-pai-Explorer-row[data-path="train.py"]').click()
     return view
 
 
-def explorer_menu(house: House) -> Locator:
-    explorer(house).get_by_role("button", name="Actions").click()
-    return house.page.locator(".jp-pai-Menu")
+def explorer_menu(views: ViewPage) -> Locator:
+    explorer(views).get_by_role("button", name="Actions").click()
+    return views.page.locator(".jp-pai-Menu")
 
 
-def uploaded(house: House) -> Locator:
-    house.page.keyboard.press("Escape")
-    view = explorer(house)
+def uploaded(views: ViewPage) -> Locator:
+    views.page.keyboard.press("Escape")
+    view = explorer(views)
     view.locator('[data-upload="files"]').set_input_files(ROOT / "LICENSE")
     view.locator(".jp-pai-Transfers").wait_for()
     return view
 
 
-def settings(house: House) -> Locator:
-    execute(house.page, "settingeditor:open", query="Training")
-    view = house.page.locator(".jp-pai-Settings")
+def settings(views: ViewPage) -> Locator:
+    execute(views.page, "settingeditor:open", query="Training")
+    view = views.page.locator(".jp-pai-Settings")
     view.locator("input").first.wait_for(timeout=LONG)
     return view
 
 
-VIEWS: dict[str, Callable[[House], Locator]] = {
+VIEWS: dict[str, Callable[[ViewPage], Locator]] = {
     view.__name__: view
     for view in (
         *(jobs, no_jobs, overview, running, failed, logs, metrics, outputs, copied, tensorboard, events, edit),
@@ -364,44 +364,44 @@ SEEN: set[str] = set()
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_views_pass_accessibility_checks(house: House, name: str) -> None:
-    root = walk(house, name)
-    wrong = {"Light": faults(house.page, root)}
+def test_views_pass_accessibility_checks(views: ViewPage, name: str) -> None:
+    root = walk(views, name)
+    wrong = {"Light": faults(views.page, root)}
     wrong |= {"moves": moving(root), "cut off": cut_off(root)}
     for theme in THEMES[1:]:
-        house.theme(theme)
+        views.theme(theme)
         if not root.is_visible():
-            root = walk(house, name)  # A menu closes when it loses the focus.
-        wrong[theme] = faults(house.page, root, "color-contrast")
-    house.theme(THEMES[0])
-    wrong["keyboard"] = unreachable(house.page, root)
+            root = walk(views, name)  # A menu closes when it loses the focus.
+        wrong[theme] = faults(views.page, root, "color-contrast")
+    views.theme(THEMES[0])
+    wrong["keyboard"] = unreachable(views.page, root)
     assert {kind: found for kind, found in wrong.items() if found} == {}
 
 
-def walk(house: House, name: str) -> ElementHandle:
-    view = VIEWS[name](house)
+def walk(views: ViewPage, name: str) -> ElementHandle:
+    view = VIEWS[name](views)
     view.wait_for(timeout=LONG)
     WALKED.add(name)
-    SEEN.update(house.page.evaluate(CLASSES))
+    SEEN.update(views.page.evaluate(CLASSES))
     return view.element_handle()
 
 
 CLASSES = """() => [...document.querySelectorAll('[class*="jp-pai-"]')].flatMap(node => [...node.classList])"""
 
 
-def test_elements_within_jupyterlab_pass_axe(house: House) -> None:
+def test_elements_within_jupyterlab_pass_axe(views: ViewPage) -> None:
     mine = (".jp-pai-StatusItem", ".jp-LauncherCard[data-category='Training']")
-    execute(house.page, "launcher:create")
+    execute(views.page, "launcher:create")
     wrong = {}
     for theme in (*THEMES[1:], THEMES[0]):
-        house.theme(theme)
+        views.theme(theme)
         for one in mine:
-            house.page.locator(one).first.wait_for(timeout=LONG)
-            wrong[theme, one] = faults(house.page, one)
+            views.page.locator(one).first.wait_for(timeout=LONG)
+            wrong[theme, one] = faults(views.page, one)
     assert {place: found for place, found in wrong.items() if found} == {}
 
 
-# Classes that no page of the house shows, with the test that checks them with axe.
+# Classes that no view of the list shows, with the test that checks them with axe.
 ELSEWHERE = {
     "Broken": "test_jobs",
     "Dialog": "test_plain_page_accessibility",
@@ -411,11 +411,11 @@ ELSEWHERE = {
 }
 
 
-def test_every_component_is_checked(house: House) -> None:
+def test_every_component_is_checked(views: ViewPage) -> None:
     """Each component has its own class: a new one that no view of the list shows fails this test."""
     for name in VIEWS:
         if name not in WALKED:
-            walk(house, name)
+            walk(views, name)
     code = "\n".join(path.read_text("utf-8") for path in SOURCES.rglob("*.ts*"))
     seen = " ".join(SEEN)
     assert sorted(blocks(code) - blocks(seen)) == sorted(ELSEWHERE)
@@ -428,17 +428,17 @@ def blocks(text: str) -> set[str]:
     return set(re.findall(r"jp-pai-([A-Z][A-Za-z]*)", text))
 
 
-def test_times_use_the_time_zone_of_the_browser(house: House) -> None:
-    view = overview(house)
+def test_times_use_the_time_zone_of_the_browser(views: ViewPage) -> None:
+    view = overview(views)
     shown = view.get_by_role("list", name="Timeline").locator("time").first
     there = datetime.fromisoformat(shown.get_attribute("datetime") or "").astimezone(ZoneInfo(ZONE))
     assert f"{there:%-m/%-d/%Y, %-I:%M:%S}" in shown.inner_text()
 
 
-def test_end_of_a_job_is_announced(house: House) -> None:
+def test_end_of_a_job_is_announced(views: ViewPage) -> None:
     """Alerts are announced anywhere, and the job view has its status in a live region."""
-    job = house.submit("heard", command="true")
-    view = house.job(job, "overview")
-    house.panel()
-    expect(house.page.get_by_role("alert").filter(has_text="heard succeeded.")).to_be_visible(timeout=LONG)
+    job = views.submit("heard", command="true")
+    view = views.job(job, "overview")
+    views.panel()
+    expect(views.page.get_by_role("alert").filter(has_text="heard succeeded.")).to_be_visible(timeout=LONG)
     expect(view.locator(".jp-pai-Job-head").get_by_role("status")).to_have_text("succeeded", timeout=LONG)

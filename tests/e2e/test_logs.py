@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from ..conftest import until
-from ..support.binary_logs import NASTY, command_of, prepare
+from ..support.binary_logs import BINARY_LOGS, command_of, prepare
 from .conftest import Lab, last_number, open_notebook
 
 LONG = 60_000
@@ -141,7 +141,7 @@ def test_a_live_log_survives_a_server_restart(lab: Lab, page: Page, folder: Path
 
 def test_escape_sequences_of_a_job_are_filtered(lab: Lab, page: Page, folder: Path) -> None:
     prepare(folder)
-    command = "; ".join(command_of(name) for name in NASTY if name not in ("byte by byte", "truncating"))
+    command = "; ".join(command_of(name) for name in BINARY_LOGS if name not in ("byte by byte", "truncating"))
     evil = r"printf '\033]0;evil\007\033]52;c;ZXZpbA==\007\033]8;;http://x.test\007link\033]8;;\007\033[c\033[?1049hshown\n'"
     job = submit(lab, f"{command}; {evil}", folder)
     ended(lab, job)

@@ -13,7 +13,7 @@ from jupyter_pai.client.widgets.comm import CommServer
 
 from ..conftest import submit
 from .accessibility import cut_off, faults, moving, unreachable
-from .plain_page import LONG, BarePage
+from .plain_page import LONG, PlainPage
 
 # An element of each tab that is visible once the tab is drawn.
 TABS = {
@@ -37,31 +37,31 @@ raise SystemExit("It fails.")
 """
 
 
-class Bare:
+class PlainView:
     """A page with the widget of a job."""
 
     def __init__(self, page: Page, engine: EmbeddedClient, job: str) -> None:
         self.page, self.job = page, job
-        self.bare = BarePage(page, "view")
-        self.bare.receive = CommServer(engine, self.bare.news.append).receive
+        self.plain_page = PlainPage(page, "view")
+        self.plain_page.receive = CommServer(engine, self.plain_page.news.append).receive
 
     def open(self, scheme: str, code: bool = False) -> ElementHandle:
         """Show the widget in a page of this color scheme; VS Code's page defines its own variables."""
-        root = self.bare.open({"job_id": self.job, "snapshot": "", "bundle": "1"}, scheme, code)
+        root = self.plain_page.open({"job_id": self.job, "snapshot": "", "bundle": "1"}, scheme, code)
         self.page.locator(".jp-pai-Page .jp-pai-Job-head").wait_for(timeout=LONG)
         return root
 
 
 @pytest.fixture
-def bare(page: Page, engine: EmbeddedClient) -> Bare:
+def shown(page: Page, engine: EmbeddedClient) -> PlainView:
     values = {"lr": "0.1"}
     source = {"files": {"train.py": TRAIN}}
     job = submit(engine, name="digits", source=source, entry_point="train.py", hyperparameters=values).wait()
-    return Bare(page, engine, job.id)
+    return PlainView(page, engine, job.id)
 
 
-def test_job_view_passes_accessibility_checks(bare: Bare) -> None:
-    page, wrong = bare.page, {}
+def test_job_view_passes_accessibility_checks(shown: PlainView) -> None:
+    page, wrong = shown.page, {}
     view = page.locator(".jp-pai-Job")
 
     def look(name: str, *rules: str) -> None:
@@ -70,7 +70,7 @@ def test_job_view_passes_accessibility_checks(bare: Bare) -> None:
             view.locator(sign).first.wait_for(timeout=LONG)
             wrong[f"{name}: {tab}"] = faults(page, ".jp-pai-Page", *rules)
 
-    root = bare.open("light")
+    root = shown.open("light")
     look("light")
     wrong["moves"], wrong["cut off"] = moving(root), cut_off(root)
     wrong["keyboard"] = unreachable(page, root)
@@ -82,9 +82,9 @@ def test_job_view_passes_accessibility_checks(bare: Bare) -> None:
     for scheme, code in (("light", False), ("dark", False), ("light", True), ("dark", True)):
         name = f"{scheme}, of VS Code" if code else scheme
         if name != "light":
-            root = bare.open(scheme, code)
+            root = shown.open(scheme, code)
             look(name, "color-contrast")
-        wrong[f"{name}: variables"] = bare.bare.undefined(root)
+        wrong[f"{name}: variables"] = shown.plain_page.undefined(root)
         view.get_by_role("button", name="Delete", exact=True).click()
         page.get_by_role("dialog").wait_for()
         wrong[f"{name}: dialog"] = faults(page, ".jp-pai-Dialog")

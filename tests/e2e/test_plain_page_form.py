@@ -24,7 +24,7 @@ from ..conftest import until
 from ..fakes.alibaba import StandIn
 from ..integration.pai.conftest import pai, platform  # noqa: F401  fixtures
 from .accessibility import cut_off, faults, moving, unreachable
-from .plain_page import LONG, BarePage
+from .plain_page import LONG, PlainPage
 
 SCRIPT = """\
 import argparse
@@ -55,15 +55,15 @@ class Comm(comm.base_comm.BaseComm):
             self.send_to_page(data["content"])
 
 
-class BareForm:
+class PlainForm:
     """A form and a page with its widget."""
 
     def __init__(self, page: Page, client: Client, path: Path, profile: str = "") -> None:
         self.page, self.form = page, Form(client, str(path), profile)
         self.widget = self.form._widget
-        self.bare = BarePage(page, "form")
-        self.bare.receive = self.receive
-        self.widget.comm.send_to_page = self.bare.news.append
+        self.plain_page = PlainPage(page, "form")
+        self.plain_page.receive = self.receive
+        self.widget.comm.send_to_page = self.plain_page.news.append
         self.root = page.locator(".jp-pai-Page")
 
     def receive(self, message: dict[str, Any]) -> None:
@@ -76,7 +76,7 @@ class BareForm:
     def open(self, scheme: str = "light", code: bool = False) -> ElementHandle:
         """Show the widget, and wait until its form is complete."""
         state = self.widget.get_state(["form", "request", "bundle", "snapshot"])
-        root = self.bare.open(state, scheme, code)
+        root = self.plain_page.open(state, scheme, code)
         self.root.get_by_label("lr", exact=True).wait_for(timeout=LONG)
         expect(self.root.get_by_label("Profile", exact=True)).not_to_have_value("", timeout=LONG)
         return root
@@ -109,40 +109,40 @@ def script(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_form_passes_accessibility_checks(page: Page, engine: EmbeddedClient, script: Path) -> None:
     wrong = {}
-    with closing(BareForm(page, engine, script)) as bare:
-        root = bare.open()
-        bare.form.environment["WHERE"] = "here"
+    with closing(PlainForm(page, engine, script)) as shown:
+        root = shown.open()
+        shown.form.environment["WHERE"] = "here"
 
         def unfold() -> None:
-            closed = bare.root.locator("details:not([open]) > summary")
+            closed = shown.root.locator("details:not([open]) > summary")
             while closed.count():
                 closed.first.click()
             page.get_by_role("table", name="Instance types").wait_for(timeout=LONG)
-            bare.root.locator(".jp-pai-Code-text").first.wait_for(timeout=LONG)
+            shown.root.locator(".jp-pai-Code-text").first.wait_for(timeout=LONG)
 
         unfold()
-        bare.root.get_by_role("button", name="Add input").click()
+        shown.root.get_by_role("button", name="Add input").click()
         wrong["light"] = faults(page, ".jp-pai-Page")
         wrong["moves"], wrong["cut off"] = moving(root), cut_off(root)
         wrong["keyboard"] = unreachable(page, root)
         for scheme, code in (("light", False), ("dark", False), ("light", True), ("dark", True)):
             name = f"{scheme}, of VS Code" if code else scheme
-            root = bare.open(scheme, code)
+            root = shown.open(scheme, code)
             unfold()
-            bare.form.memory = "much"
-            expect(bare.root).to_contain_text("invalid format", timeout=LONG)
+            shown.form.memory = "much"
+            expect(shown.root).to_contain_text("invalid format", timeout=LONG)
             wrong[f"{name}: form"] = faults(page, ".jp-pai-Page", "color-contrast")
-            wrong[f"{name}: variables"] = bare.bare.undefined(root)
-            bare.form.memory = ""
-            expect(bare.root).not_to_contain_text("invalid format", timeout=LONG)
+            wrong[f"{name}: variables"] = shown.plain_page.undefined(root)
+            shown.form.memory = ""
+            expect(shown.root).not_to_contain_text("invalid format", timeout=LONG)
     assert {kind: found for kind, found in wrong.items() if found} == {}
 
 
 def test_python_and_the_page_edit_the_same_request(page: Page, engine: EmbeddedClient, script: Path) -> None:
-    with closing(BareForm(page, engine, script)) as bare:
-        form, root = bare.form, bare.root
+    with closing(PlainForm(page, engine, script)) as shown:
+        form, root = shown.form, shown.root
         form.labels["team"] = 1
-        bare.open()
+        shown.open()
         rate, epochs = root.get_by_label("lr", exact=True), root.get_by_label("epochs", exact=True)
         expect(rate).to_have_attribute("placeholder", "0.5")
         expect(rate).to_have_attribute("inputmode", "decimal")
@@ -160,20 +160,20 @@ def test_python_and_the_page_edit_the_same_request(page: Page, engine: EmbeddedC
         root.get_by_label("fast", exact=True).check()
         root.get_by_label("label", exact=True).fill("1.5")
         changed = {"lr": 0.25, "kind": "large", "fast": True, "label": "1.5"}
-        bare.wait(lambda: form.value["spec"]["hyperparameters"] == changed)
+        shown.wait(lambda: form.value["spec"]["hyperparameters"] == changed)
         assert form.labels == {"team": 1}
         # An incomplete number is kept as typed.
         rate.press("End")
         rate.press_sequentially("e")
-        bare.wait(lambda: form.hyperparameters["lr"] == "0.25e")
+        shown.wait(lambda: form.hyperparameters["lr"] == "0.25e")
         rate.press_sequentially("-1")
-        bare.wait(lambda: form.hyperparameters["lr"] == 0.025)
+        shown.wait(lambda: form.hyperparameters["lr"] == 0.025)
         expect(rate).to_have_value("0.25e-1")
-        bare.unfold("Machine")
+        shown.unfold("Machine")
         machines = root.get_by_role("table", name="Instance types")
         machines.get_by_role("radio", name="local", exact=True).check(timeout=LONG)
         expect(machines.locator('[data-type="local"]')).to_have_text(re.compile(r"local.*\d+.*GiB"))
-        bare.wait(lambda: form.instance_type == "local")
+        shown.wait(lambda: form.instance_type == "local")
 
         # Edits from Python.
         form.hyperparameters["epochs"] = 7
@@ -213,27 +213,27 @@ class Regions(EmbeddedClient):
 def test_choices_follow_the_selected_profile(home: Home, page: Page, script: Path) -> None:
     user_file().parent.mkdir(parents=True, exist_ok=True)
     user_file().write_text("".join(f"[profiles.{name}]\nbackend = 'pai'\nregion_id = 'x'\n" for name in ("one", "two")))
-    with closing(Regions()) as client, closing(BareForm(page, client, script, "local")) as bare:
-        bare.open()
-        bare.unfold("Machine")
-        machines = bare.root.locator(".jp-pai-Instances")
+    with closing(Regions()) as client, closing(PlainForm(page, client, script, "local")) as shown:
+        shown.open()
+        shown.unfold("Machine")
+        machines = shown.root.locator(".jp-pai-Instances")
         expect(machines.locator('[data-type="local"]')).to_be_visible(timeout=LONG)
-        bare.form.profile = "one"
+        shown.form.profile = "one"
         expect(machines.locator("[data-type]")).to_have_count(0, timeout=LONG)
-        bare.form.profile = "two"
-        expect(bare.root.get_by_label("Profile", exact=True)).to_have_value("two", timeout=LONG)
+        shown.form.profile = "two"
+        expect(shown.root.get_by_label("Profile", exact=True)).to_have_value("two", timeout=LONG)
         client.may_answer["two"].set()
         expect(machines.locator('[data-type="ecs.two"]')).to_contain_text("1 × V100", timeout=LONG)
         client.may_answer["one"].set()
         page.wait_for_timeout(300)
         expect(machines.locator('[data-type="ecs.one"]')).to_have_count(0)
         # Every error is shown.
-        bare.root.get_by_role("button", name="Select image…").click()
-        expect(bare.root).to_contain_text("ValueError: nobody expects two", timeout=LONG)
-        bare.form.profile = "one"
+        shown.root.get_by_role("button", name="Select image…").click()
+        expect(shown.root).to_contain_text("ValueError: nobody expects two", timeout=LONG)
+        shown.form.profile = "one"
         expect(machines.locator('[data-type="ecs.one"]')).to_contain_text("32 GiB", timeout=LONG)
-        bare.form.profile = "local"
-        expect(bare.root).not_to_contain_text("nobody expects", timeout=LONG)
+        shown.form.profile = "local"
+        expect(shown.root).not_to_contain_text("nobody expects", timeout=LONG)
 
 
 def test_a_profile_refused_by_the_administrator_is_explained(
@@ -241,46 +241,46 @@ def test_a_profile_refused_by_the_administrator_is_explained(
 ) -> None:
     profiles = "".join(f"[profiles.{name}]\nbackend = 'local'\n" for name in ("team", "own"))
     path = system(f"default = 'team'\n{profiles}[policy]\nprofiles = ['team']\ncontact = 'ml-ops@example.com'\n")
-    with closing(EmbeddedClient(system_file=path)) as client, closing(BareForm(page, client, script)) as bare:
-        bare.open()
-        profile = bare.root.get_by_label("Profile", exact=True)
+    with closing(EmbeddedClient(system_file=path)) as client, closing(PlainForm(page, client, script)) as shown:
+        shown.open()
+        profile = shown.root.get_by_label("Profile", exact=True)
         expect(profile).to_have_value("team")
-        fault = bare.root.locator(".jp-pai-Field", has=page.get_by_label("Profile", exact=True)).locator(
+        fault = shown.root.locator(".jp-pai-Field", has=page.get_by_label("Profile", exact=True)).locator(
             ".jp-pai-Trouble"
         )
         expect(profile.locator("option[value=own]")).to_be_disabled()
         expect(profile).to_have_attribute("aria-invalid", "false")
-        bare.form.profile = "own"
+        shown.form.profile = "own"
         expect(profile).to_have_value("own", timeout=LONG)
         expect(profile).to_have_attribute("aria-invalid", "true", timeout=LONG)
         expect(fault).to_contain_text("`own` is not allowed here", timeout=LONG)
         expect(fault).to_contain_text("ml-ops@example.com")
-        bare.form.backend = "local"
+        shown.form.backend = "local"
         expect(profile).to_have_attribute("aria-invalid", "false", timeout=LONG)
         expect(profile).to_have_value("team")
 
 
 def test_a_submit_from_the_page_gives_its_job_to_python(page: Page, engine: EmbeddedClient, script: Path) -> None:
-    with closing(BareForm(page, engine, script)) as bare:
-        bare.open()
-        bare.root.get_by_label("lr", exact=True).fill("0.25")
-        bare.root.get_by_label("lr", exact=True).press("Control+Enter")
-        expect(bare.root.locator(".jp-pai-Notice")).to_contain_text("Submitted: ", timeout=LONG)
-        job = bare.form.job
+    with closing(PlainForm(page, engine, script)) as shown:
+        shown.open()
+        shown.root.get_by_label("lr", exact=True).fill("0.25")
+        shown.root.get_by_label("lr", exact=True).press("Control+Enter")
+        expect(shown.root.locator(".jp-pai-Notice")).to_contain_text("Submitted: ", timeout=LONG)
+        job = shown.form.job
         assert job is not None
         assert job.wait().logs() == "lr=0.25 epochs=3 kind=small\n"
         # The form keeps the submitted request, in Python types.
-        expect(bare.root.get_by_label("lr", exact=True)).to_have_value("0.25")
-        assert bare.form.hyperparameters == {"lr": 0.25}
+        expect(shown.root.get_by_label("lr", exact=True)).to_have_value("0.25")
+        assert shown.form.hyperparameters == {"lr": 0.25}
 
 
 def test_a_submit_that_costs_money_asks_in_a_dialog_of_the_page(page: Page, pai: StandIn, script: Path) -> None:  # noqa: F811
-    with closing(EmbeddedClient()) as client, closing(BareForm(page, client, script, "pai")) as bare:
-        bare.form.instance_type = "ecs.gn6i-c4g1.xlarge"
+    with closing(EmbeddedClient()) as client, closing(PlainForm(page, client, script, "pai")) as shown:
+        shown.form.instance_type = "ecs.gn6i-c4g1.xlarge"
         earlier = client.call("list_jobs")["total"]  # The tests of a file have one state folder.
-        bare.open()
-        expect(bare.root.locator(".jp-pai-Train-cost").first).to_contain_text("until the job ends", timeout=LONG)
-        submit, dialog = bare.root.get_by_role("button", name="Submit", exact=True), page.get_by_role("dialog")
+        shown.open()
+        expect(shown.root.locator(".jp-pai-Train-cost").first).to_contain_text("until the job ends", timeout=LONG)
+        submit, dialog = shown.root.get_by_role("button", name="Submit", exact=True), page.get_by_role("dialog")
         submit.first.click()
         expect(dialog).to_contain_text("until the job ends", timeout=LONG)
         assert faults(page, ".jp-pai-Dialog") == []
@@ -289,7 +289,7 @@ def test_a_submit_that_costs_money_asks_in_a_dialog_of_the_page(page: Page, pai:
         assert client.call("list_jobs")["total"] == earlier
         submit.first.click()
         dialog.get_by_role("button", name="Submit").click(timeout=LONG)
-        expect(bare.root.locator(".jp-pai-Notice")).to_contain_text("Submitted: ", timeout=LONG)
-        assert bare.form.job is not None
-        assert bare.form.job.info["backend"] == "pai"
+        expect(shown.root.locator(".jp-pai-Notice")).to_contain_text("Submitted: ", timeout=LONG)
+        assert shown.form.job is not None
+        assert shown.form.job.info["backend"] == "pai"
         assert client.call("list_jobs")["total"] == earlier + 1

@@ -40,7 +40,7 @@ def shared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     (about / "entry_points.txt").write_text("[jupyter_pai.backends]\nplain = plain:Plain\n")
     (tmp_path / "site/plain.py").write_text(PLAIN)
     monkeypatch.setenv("PYTHONPATH", f"{example_plugin.site()}:{tmp_path / 'site'}")
-    with example_plugin.working(tmp_path / "shared") as folder:
+    with example_plugin.running_daemon(tmp_path / "shared") as folder:
         yield folder
 
 

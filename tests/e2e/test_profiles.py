@@ -23,7 +23,7 @@ LONG = 60_000
 
 
 @pytest.fixture
-def bare(pai: StandIn, monkeypatch: pytest.MonkeyPatch) -> StandIn:  # noqa: F811  a fixture
+def pai_without_keys(pai: StandIn, monkeypatch: pytest.MonkeyPatch) -> StandIn:  # noqa: F811  a fixture
     """The stand-in, without credentials on this machine and without a settings file."""
     from jupyter_pai.config.settings import user_file
 
@@ -50,7 +50,7 @@ class ProfilesView:
         self.secrets = Path(os.environ["JUPYTER_CONFIG_DIR"]) / "jupyter_pai_secrets.json"
 
 
-def fill_in_by_keyboard(profiles: ProfilesView, bare: StandIn) -> None:
+def fill_in_by_keyboard(profiles: ProfilesView, pai_without_keys: StandIn) -> None:
     """Select the platform, the name and the region by keyboard, and save."""
     profiles.view.get_by_role("button", name="Add…").focus()
     profiles.page.keyboard.press("Enter")
@@ -64,23 +64,23 @@ def fill_in_by_keyboard(profiles: ProfilesView, bare: StandIn) -> None:
     expect(profiles.form.get_by_text("A profile with this name already exists.")).to_be_visible()
     expect(profiles.form.get_by_label("Name", exact=True)).to_be_focused()
     profiles.form.get_by_label("Name", exact=True).fill("mine")
-    for name, value in bare.settings().items():
+    for name, value in pai_without_keys.settings().items():
         if name in ("region_id", "workspace_id", "oss_bucket_name"):
             profiles.form.locator(f'input[id$="-{name}"]').fill(value)
     profiles.form.locator("summary", has_text="More settings").click()
-    profiles.form.locator('input[id$="-oss_endpoint"]').fill(bare.oss_endpoint)
+    profiles.form.locator('input[id$="-oss_endpoint"]').fill(pai_without_keys.oss_endpoint)
     profiles.form.locator('input[id$="-endpoint"]:not([id$="oss_endpoint"])').fill("no address")
     profiles.form.get_by_label("AccessKey ID").fill(profiles.key.id)
     profiles.form.get_by_label("AccessKey secret").fill("two words")
     profiles.form.get_by_role("button", name="Save").click()
 
 
-def correct_errors_and_save(profiles: ProfilesView, bare: StandIn) -> None:
+def correct_errors_and_save(profiles: ProfilesView, pai_without_keys: StandIn) -> None:
     """Errors appear beside their fields, of the settings first, then of the key."""
     wrong = profiles.form.locator('[aria-invalid="true"]')
     expect(wrong).to_have_value("no address")
     expect(wrong).to_be_focused()
-    wrong.fill(bare.url)
+    wrong.fill(pai_without_keys.url)
     profiles.form.get_by_role("button", name="Save").click()
     expect(profiles.form.locator('[aria-invalid="true"]')).to_have_attribute("type", "password")
     profiles.form.get_by_label("AccessKey secret").fill(profiles.key.secret)
@@ -89,7 +89,7 @@ def correct_errors_and_save(profiles: ProfilesView, bare: StandIn) -> None:
         f"Profile mine saved. Credentials {profiles.hint}, stored in {profiles.secrets}, readable only by you."
     )
     assert stat.S_IMODE(profiles.secrets.stat().st_mode) == 0o600
-    expect(profiles.row).to_contain_text(bare.region)
+    expect(profiles.row).to_contain_text(pai_without_keys.region)
     expect(profiles.row.get_by_role("button").first).to_be_focused()
 
 
@@ -109,12 +109,12 @@ def keep_typed_text(profiles: ProfilesView) -> None:
     expect(profiles.form).to_have_count(0)
 
 
-def check_and_use_profile(profiles: ProfilesView, bare: StandIn, lab: Lab) -> None:
+def check_and_use_profile(profiles: ProfilesView, pai_without_keys: StandIn, lab: Lab) -> None:
     """The profile is tested, and jobs can run with it."""
     profiles.row.get_by_role("button", name="Test profile mine").click()
     expect(profiles.row.get_by_role("status")).to_have_text("Jobs can run with this profile.", timeout=LONG)
     expect(profiles.row.locator("[data-state=ok]", has_text="credentials")).to_contain_text(profiles.hint)
-    assert {request["key"] for request in bare.requests if request["status"] == 200} == {profiles.key.id}
+    assert {request["key"] for request in pai_without_keys.requests if request["status"] == 200} == {profiles.key.id}
     found = lab.rest("GET", "/pai/api/v1/instances?profile=mine")
     assert found["instances"]
     profiles.row.get_by_role("button", name="Make default: mine").click()
@@ -149,7 +149,9 @@ def remove_profile(profiles: ProfilesView, lab: Lab) -> None:
     profiles.page.keyboard.press("Escape")
 
 
-def test_profile_is_added_tested_used_and_removed(bare: StandIn, lab: Lab, page: Page, tmp_path: Path) -> None:
+def test_profile_is_added_tested_used_and_removed(
+    pai_without_keys: StandIn, lab: Lab, page: Page, tmp_path: Path
+) -> None:
     bodies: list[str] = []
 
     def note(response: Response) -> None:
@@ -160,12 +162,12 @@ def test_profile_is_added_tested_used_and_removed(bare: StandIn, lab: Lab, page:
     page.goto(f"{lab.url}/lab?token={lab.token}")
     page.wait_for_selector(".jp-Launcher", timeout=LONG)
     execute(page, "jupyter-pai:profiles")
-    profiles = ProfilesView(page, bare.key)
+    profiles = ProfilesView(page, pai_without_keys.key)
     expect(profiles.view.locator("li", has_text="local").first).to_be_visible(timeout=LONG)
-    fill_in_by_keyboard(profiles, bare)
-    correct_errors_and_save(profiles, bare)
+    fill_in_by_keyboard(profiles, pai_without_keys)
+    correct_errors_and_save(profiles, pai_without_keys)
     keep_typed_text(profiles)
-    check_and_use_profile(profiles, bare, lab)
+    check_and_use_profile(profiles, pai_without_keys, lab)
     check_that_the_key_is_hidden(profiles, lab, bodies)
     remove_profile(profiles, lab)
 

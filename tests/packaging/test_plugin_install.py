@@ -42,7 +42,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def shared(tmp_path: Path, installed: None) -> Iterator[Path]:
     """A folder in which a neighbour works."""
-    with example_plugin.working(tmp_path / "shared") as folder:
+    with example_plugin.running_daemon(tmp_path / "shared") as folder:
         yield folder
 
 

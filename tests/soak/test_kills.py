@@ -21,7 +21,7 @@ from jupyter_pai.jobs.state_dir import Home
 from ..conftest import processes_of, submit, until
 from ..integration.local.supervised_job import DAEMONS, MODES, Started
 from ..integration.server.conftest import server  # noqa: F401  a fixture
-from ..integration.server.kill_rounds import Game
+from ..integration.server.kill_rounds import KillRounds
 from ..integration.server.real_server import RealServer
 
 pytestmark = pytest.mark.soak
@@ -84,10 +84,10 @@ def test_writing_job_survives_kills_at_any_moment(
 ) -> None:
     seed = random.randrange(1 << 32)
     print(f"\nseed {seed}")
-    game = Game(server, home, tmp_path, random.Random(seed))
+    kills = KillRounds(server, home, tmp_path, random.Random(seed))
     for _ in range(ROUNDS):
-        game.play()
-    print(f"{ROUNDS} jobs, {game.lines:,} lines, killed during them: {dict(sorted(game.outcomes.items()))}")
+        kills.run_round()
+    print(f"{ROUNDS} jobs, {kills.lines:,} lines, killed during them: {dict(sorted(kills.outcomes.items()))}")
 
 
 def test_jobs_of_several_engines_all_end(home: Home) -> None:

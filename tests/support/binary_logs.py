@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["NASTY", "command_of", "prepare"]
+__all__ = ["BINARY_LOGS", "command_of", "prepare"]
 
 _MEGABYTE = 1 << 20
 _BAR = b"".join(
@@ -12,7 +12,7 @@ _BAR = b"".join(
 )
 
 # Name to the bytes that a job writes; those of a command of its own follow.
-NASTY: dict[str, bytes] = {
+BINARY_LOGS: dict[str, bytes] = {
     "nothing": b"",
     "every byte": bytes(range(256)) * 3,
     "no text": b"\xff\xfe\x00\xc3\x28\xed\xa0\x80\xf0\x9f\x98\xf8\x88\x80\x80\x80 and a cut \xe4\xb8",
@@ -61,12 +61,12 @@ _COMMANDS = {
         "中\r文\n".encode() * 20,
     ),
 }
-NASTY |= {name: written for name, (_command, written) in _COMMANDS.items()}
+BINARY_LOGS |= {name: written for name, (_command, written) in _COMMANDS.items()}
 
 
 def prepare(folder: Path) -> None:
     """The files that the commands print."""
-    for name, written in NASTY.items():
+    for name, written in BINARY_LOGS.items():
         (folder / f"{name}.log").write_bytes(written)
 
 

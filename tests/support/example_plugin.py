@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..conftest import ROOT, made_once
 
-__all__ = ["EXAMPLE", "site", "working"]
+__all__ = ["EXAMPLE", "site", "running_daemon"]
 
 EXAMPLE = ROOT / "docs/examples/plugin"
 
@@ -32,7 +32,7 @@ def _python(*words: str) -> None:
 
 
 @contextmanager
-def working(folder: Path) -> Iterator[Path]:
+def running_daemon(folder: Path) -> Iterator[Path]:
     """A neighbour works in a folder, for as long as this lasts. It is found where the plug-in is installed."""
     command = [sys.executable, "-m", "jupyter_pai_neighbour.daemon", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as neighbour:

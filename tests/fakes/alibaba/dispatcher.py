@@ -17,7 +17,7 @@ from .clock import Clock, http_time
 from .faults import Fault, Faults
 from .service_errors import CutOff, Refusal
 
-__all__ = ["Desk", "Service"]
+__all__ = ["Dispatcher", "Service"]
 
 _SMALL = 1 << 16
 
@@ -46,7 +46,7 @@ class Service(ABC):
         """The error that this service gives for a fault: `500`, `503`, `throttled`."""
 
 
-class Desk:
+class Dispatcher:
     """Takes requests for one service; `notes` is a list of what came. Answers tell the time of `clock`."""
 
     def __init__(self, service: Service, faults: Faults, notes: list[dict[str, Any]], clock: Clock) -> None:

@@ -14,7 +14,7 @@ from aiohttp import web
 from . import proxy
 from .clock import Clock
 from .control import Control
-from .dispatcher import Desk
+from .dispatcher import Dispatcher
 from .faults import Faults
 from .images import Images
 from .instancetypes import InstanceTypes
@@ -51,9 +51,9 @@ async def serve(folder: Path, settings: Settings) -> None:
     control = Control(keyring, clock, faults, oss, training, boards, notes)
     runners: list[web.ServerRunner] = []
     ports = {
-        "oss": await _listen(Desk(oss, faults, notes, clock).handle, runners),
-        "openapi": await _listen(Desk(services, faults, notes, clock).handle, runners),
-        "tls": await _listen(Desk(services, faults, notes, clock).handle, runners, proxy.certificate(folder)),
+        "oss": await _listen(Dispatcher(oss, faults, notes, clock).handle, runners),
+        "openapi": await _listen(Dispatcher(services, faults, notes, clock).handle, runners),
+        "tls": await _listen(Dispatcher(services, faults, notes, clock).handle, runners, proxy.certificate(folder)),
         "pages": await _listen(Pages(boards, terminals, keyring).handle, runners),
         "control": await _listen(control.handle, runners),
     }

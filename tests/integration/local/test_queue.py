@@ -29,7 +29,7 @@ def two_cores(engine: EmbeddedClient) -> EmbeddedClient:
     return engine
 
 
-class Held:
+class HeldJob:
     """A job that runs until it is let go. It has its place in the line before the next one is submitted."""
 
     def __init__(self, engine: EmbeddedClient, gate: Path, **spec: Any) -> None:
@@ -37,7 +37,7 @@ class Held:
         self.job = submit(engine, f"while [ ! -e {gate} ]; do sleep 0.01; done", name=gate.name, **spec)
         status(self.job, "queued", "running")
 
-    def let_go(self) -> JobHandle:
+    def release(self) -> JobHandle:
         self.gate.touch()
         return self.job.wait()
 
@@ -49,30 +49,30 @@ def status(job: JobHandle, *wanted: str) -> str:
 
 
 def test_job_waits_for_free_resources(two_cores: EmbeddedClient, tmp_path: Path) -> None:
-    first, second = (Held(two_cores, tmp_path / name, cpu=1.5) for name in "ab")
+    first, second = (HeldJob(two_cores, tmp_path / name, cpu=1.5) for name in "ab")
     assert status(first.job, "running") == "running"
     status(second.job, "queued")
     assert second.job.info["platform_status"] == "waiting for resources"
-    third = Held(two_cores, tmp_path / "c", memory="1GiB", cpu=1)
+    third = HeldJob(two_cores, tmp_path / "c", memory="1GiB", cpu=1)
     status(third.job, "queued")
     until(lambda: third.job.info["platform_status"] == "waiting for resources; 1 job ahead")
-    first.let_go()
+    first.release()
     assert status(second.job, "running") == "running"
     assert third.job.status == "queued"
     assert second.job.info["started_at"] >= first.job.info["ended_at"]
-    second.let_go()
-    assert third.let_go().status == "succeeded"
+    second.release()
+    assert third.release().status == "succeeded"
 
 
 def test_default_is_one_core_and_requests_are_capped(two_cores: EmbeddedClient, tmp_path: Path) -> None:
-    plain = [Held(two_cores, tmp_path / name) for name in "ab"]
+    plain = [HeldJob(two_cores, tmp_path / name) for name in "ab"]
     for held in plain:
         status(held.job, "running")
-    big = Held(two_cores, tmp_path / "big", cpu=64, memory="1TiB", gpu=2)
+    big = HeldJob(two_cores, tmp_path / "big", cpu=64, memory="1TiB", gpu=2)
     status(big.job, "queued")
     for held in plain:
-        held.let_go()
-    assert big.let_go().status == "succeeded"
+        held.release()
+    assert big.release().status == "succeeded"
     notes = " ".join(big.job.info["notes"])
     for words in (
         "Only 2 of the requested 64 cores",
@@ -83,31 +83,31 @@ def test_default_is_one_core_and_requests_are_capped(two_cores: EmbeddedClient, 
 
 
 def test_small_job_overtakes_without_delaying_the_large_one(two_cores: EmbeddedClient, tmp_path: Path) -> None:
-    running = Held(two_cores, tmp_path / "running", cpu=1, memory="6GiB")
+    running = HeldJob(two_cores, tmp_path / "running", cpu=1, memory="6GiB")
     status(running.job, "running")
-    large = Held(two_cores, tmp_path / "large", cpu=0.5, memory="4GiB")
+    large = HeldJob(two_cores, tmp_path / "large", cpu=0.5, memory="4GiB")
     status(large.job, "queued")
-    passes = Held(two_cores, tmp_path / "passes", cpu=0.5)
+    passes = HeldJob(two_cores, tmp_path / "passes", cpu=0.5)
     assert status(passes.job, "running", "queued") == "running"
-    stays = Held(two_cores, tmp_path / "stays", cpu=0.5)
+    stays = HeldJob(two_cores, tmp_path / "stays", cpu=0.5)
     assert status(stays.job, "running", "queued") == "queued"  # The half that is left is the large one's.
     for held in (running, large, passes, stays):
-        assert held.let_go().status == "succeeded"
+        assert held.release().status == "succeeded"
 
 
 def test_queued_job_can_be_stopped(two_cores: EmbeddedClient, tmp_path: Path) -> None:
-    running, waiting, last = (Held(two_cores, tmp_path / name, cpu=2) for name in "abc")
+    running, waiting, last = (HeldJob(two_cores, tmp_path / name, cpu=2) for name in "abc")
     status(waiting.job, "queued")
     waiting.job.stop()
     assert waiting.job.wait().status == "stopped"
     assert waiting.job.info["started_at"] is None
     assert processes_of(waiting.job.id) == []
-    running.let_go()
-    assert last.let_go().status == "succeeded"
+    running.release()
+    assert last.release().status == "succeeded"
 
 
 def test_killed_job_frees_its_slot(two_cores: EmbeddedClient, tmp_path: Path) -> None:
-    running, waiting, last = (Held(two_cores, tmp_path / name, cpu=2) for name in "abc")
+    running, waiting, last = (HeldJob(two_cores, tmp_path / name, cpu=2) for name in "abc")
     status(running.job, "running")
     until(lambda: [status(held.job, "queued") for held in (waiting, last)])
     for held in (waiting, running):
@@ -115,14 +115,14 @@ def test_killed_job_frees_its_slot(two_cores: EmbeddedClient, tmp_path: Path) ->
             with suppress(ProcessLookupError):  # It can end with the one that was killed before it.
                 os.kill(pid, signal.SIGKILL)
     assert status(last.job, "running") == "running"
-    assert last.let_go().status == "succeeded"
+    assert last.release().status == "succeeded"
     assert {held.job.wait().status for held in (running, waiting)} == {"failed"}
 
 
 def test_queued_job_starts_without_an_engine(home: Home, tmp_path: Path) -> None:
     engine = EmbeddedClient()
     engine.call("set_profile", profile="local", body={"values": {"backend": "local", "max_cpu": 1}})
-    first, second = (Held(engine, tmp_path / name) for name in "ab")
+    first, second = (HeldJob(engine, tmp_path / name) for name in "ab")
     status(second.job, "queued")
     engine.close()
     for held in (first, second):

@@ -103,42 +103,42 @@ def test_terminal_opens_in_a_running_job(
     assert kept == []
 
 
-class Desk:
-    """A terminal with somebody at it, of 97 columns and 31 rows."""
+class UserTerminal:
+    """A pseudo-terminal of 97 columns and 31 rows, used as a person does."""
 
     def __init__(self) -> None:
-        self.ours, self.theirs = pty.openpty()
-        fcntl.ioctl(self.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 31, 97, 0, 0))
+        self.controller, self.device = pty.openpty()
+        fcntl.ioctl(self.device, termios.TIOCSWINSZ, struct.pack("HHHH", 31, 97, 0, 0))
         self._shown = ""
 
-    def see(self, wanted: str) -> None:
-        """Wait until this is shown, after what was seen before."""
-        while wanted not in self._shown:
-            ready, _writable, _wrong = select.select([self.ours], [], [], 30)
-            assert ready, f"{wanted!r} does not come after {self._shown!r}"
-            self._shown += os.read(self.ours, 1 << 16).decode()
-        self._shown = self._shown.partition(wanted)[2]
+    def read_until(self, text: str) -> None:
+        """Wait until a text appears after the output read so far."""
+        while text not in self._shown:
+            ready, _writable, _wrong = select.select([self.controller], [], [], 30)
+            assert ready, f"{text!r} does not come after {self._shown!r}"
+            self._shown += os.read(self.controller, 1 << 16).decode()
+        self._shown = self._shown.partition(text)[2]
 
     def press(self, keys: str) -> None:
-        os.write(self.ours, keys.encode())
+        os.write(self.controller, keys.encode())
 
 
 def test_terminal_forwards_keys_and_size(engine: EmbeddedClient, pai: StandIn) -> None:
     job = submit(engine, "echo here; sleep 1000", profile="pai")
     until(lambda: "here\n" in job.logs())
-    desk = Desk()
-    before = termios.tcgetattr(desk.theirs)
+    terminal = UserTerminal()
+    before = termios.tcgetattr(terminal.device)
     command = [sys.executable, "-m", "jupyter_pai", "terminal", job.id]
-    process = subprocess.Popen(command, stdin=desk.theirs, stdout=desk.theirs, stderr=desk.theirs)
-    desk.see("To leave: exit")
-    desk.see("$ ")
-    desk.press("stty size; echo a''b; sleep 1000\r")
-    desk.see("31 97\r\nab\r\n")
-    desk.press("\x03")  # Ctrl+C
-    desk.see("$ ")
-    desk.press("exit\r")
+    process = subprocess.Popen(command, stdin=terminal.device, stdout=terminal.device, stderr=terminal.device)
+    terminal.read_until("To leave: exit")
+    terminal.read_until("$ ")
+    terminal.press("stty size; echo a''b; sleep 1000\r")
+    terminal.read_until("31 97\r\nab\r\n")
+    terminal.press("\x03")  # Ctrl+C
+    terminal.read_until("$ ")
+    terminal.press("exit\r")
     assert process.wait(30) == 0
-    assert termios.tcgetattr(desk.theirs) == before
+    assert termios.tcgetattr(terminal.device) == before
     job.stop()
 
 
@@ -147,10 +147,10 @@ def test_expired_terminal_url_is_not_printed(engine: EmbeddedClient, pai: StandI
     until(lambda: "here\n" in job.logs())
     url = job.terminal()
     typed(url, "true")
-    desk = Desk()
+    terminal = UserTerminal()
     process = subprocess.Popen(
         [sys.executable, "-c", ATTACH, url],
-        stdin=desk.theirs, stdout=desk.theirs, stderr=subprocess.PIPE, text=True,
+        stdin=terminal.device, stdout=terminal.device, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     _out, wrong = process.communicate(timeout=30)
     assert "BackendError: Cannot connect to the terminal: HTTP 403" in wrong

@@ -9,7 +9,7 @@ from jupyter_pai.jobs.state_dir import Home
 
 from ...fakes.alibaba import StandIn, stand_in
 from ..server.conftest import server as server  # a real Jupyter server
-from .snippet_platforms import Place, use
+from .snippet_platforms import SnippetPlatform, copy_snippet
 
 
 @pytest.fixture(scope="module")
@@ -30,28 +30,28 @@ def keys(platform: StandIn, monkeypatch: pytest.MonkeyPatch) -> StandIn:
 @pytest.fixture
 def scripts(home: Home, folder: Path) -> Path:
     """A folder with the scripts that the seeds' snippets submit."""
-    use(folder, "s0_056_train", "train_src/train.py")
-    use(folder, "s2_041_train", "read_src/train.py")
-    use(folder, "s2_076_train", "argparse_src/train.py")
+    copy_snippet(folder, "s0_056_train", "train_src/train.py")
+    copy_snippet(folder, "s2_041_train", "read_src/train.py")
+    copy_snippet(folder, "s2_076_train", "argparse_src/train.py")
     (folder / "argv_src").mkdir()
     (folder / "argv_src/train.py").write_text("import sys; print(*sys.argv[1:])\n")
     return folder
 
 
 @pytest.fixture
-def here(scripts: Path) -> Place:
+def here(scripts: Path) -> SnippetPlatform:
     """This machine."""
-    return Place(scripts)
+    return SnippetPlatform(scripts)
 
 
 @pytest.fixture
-def there(scripts: Path, keys: StandIn) -> Place:
+def there(scripts: Path, keys: StandIn) -> SnippetPlatform:
     """The stand-in of PAI."""
-    return Place(scripts, keys)
+    return SnippetPlatform(scripts, keys)
 
 
 @pytest.fixture(params=["here", "there"])
-def place(request: pytest.FixtureRequest) -> Place:
+def place(request: pytest.FixtureRequest) -> SnippetPlatform:
     """This machine, and the stand-in."""
-    found: Place = request.getfixturevalue(request.param)
+    found: SnippetPlatform = request.getfixturevalue(request.param)
     return found

@@ -12,7 +12,7 @@ from jupyter_pai.config.settings import user_file
 
 from ...fakes.alibaba import StandIn
 
-__all__ = ["CODE", "IMAGE", "Place", "use"]
+__all__ = ["CODE", "IMAGE", "SnippetPlatform", "copy_snippet"]
 
 CODE = Path(__file__).parent / "code"
 IMAGE = "registry.cn-shanghai.aliyuncs.com/pai-dlc/pytorch-training:1.12-cpu-py39-ubuntu20.04"
@@ -21,14 +21,14 @@ _DATA = ("path/to/train/data/a.csv", "train/data/train.csv", "test/data/test.csv
 _ASKED_FOR = 'retrieve("PyTorch", accelerator_type="GPU").image_uri'
 
 
-def use(folder: Path, snippet: str, name: str) -> None:
+def copy_snippet(folder: Path, snippet: str, name: str) -> None:
     """Lay a snippet into a folder under the name by which the seed calls it."""
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(CODE / f"{snippet}.py", folder / name)
 
 
 @dataclass
-class Place:
+class SnippetPlatform:
     """One of the two; `pai` is None on this machine."""
 
     folder: Path

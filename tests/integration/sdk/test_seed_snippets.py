@@ -29,7 +29,7 @@ from jupyter_pai.sdk.job import CustomJob
 from ...conftest import submit
 from ...fakes.alibaba import StandIn
 from ..server.real_server import RealServer
-from .snippet_platforms import CODE, Place, use
+from .snippet_platforms import CODE, SnippetPlatform, copy_snippet
 
 NO_TORCH = "torch is not installed"
 NO_TENSORBOARD = "tensorboard is not installed"
@@ -43,7 +43,7 @@ pytestmark = [
 # Seed 000
 
 
-def test_s0_020_estimator_and_fit(place: Place) -> None:
+def test_s0_020_estimator_and_fit(place: SnippetPlatform) -> None:
     printed = place.run("s0_020_estimator")
     assert "Hyperparameters:  {'n_estimators': '500', 'max_depth': '5'}" in printed
     assert place.is_model(printed.splitlines()[-1])
@@ -55,12 +55,12 @@ def test_s0_109_hyperparameters_file(engine: EmbeddedClient) -> None:
     assert json.loads(log) == {"batch_size": "32", "learning_rate": "0.01"}
 
 
-def test_s0_121_and_s2_092_inputs(place: Place) -> None:
+def test_s0_121_and_s2_092_inputs(place: SnippetPlatform) -> None:
     printed = place.run("s0_121_fit")
     assert "/ml/input/data/train/train.csv /ml/input/data/test/\n1,2\ntest.csv\n" in printed
 
 
-def test_s0_148_images(there: Place) -> None:
+def test_s0_148_images(there: SnippetPlatform) -> None:
     lines = there.run("s0_148_images").splitlines()
     assert len(lines) == 65 + 3
     assert all("pytorch-training:" in line for line in lines[:-3])
@@ -69,7 +69,7 @@ def test_s0_148_images(there: Place) -> None:
     assert "pytorch-training:1.12-gpu" in lines[-1]
 
 
-def test_s0_196_complete_job(place: Place) -> None:
+def test_s0_196_complete_job(place: SnippetPlatform) -> None:
     told = "\nprint(est.latest_job.name, est.latest_job.info['notes'], est.latest_job.spec['image'])\n"
     printed = place.run("s0_196_job", **{"est.model_data()": f"est.model_data(){told}"})
     assert "'objective': 'reg:squarederror'" in printed
@@ -83,14 +83,14 @@ def test_s0_196_complete_job(place: Place) -> None:
 
 @pytest.mark.skipif(find_spec("torch") is None or find_spec("tensorboard") is None, reason=NO_TORCH)
 def test_s0_238_tensorboard_logs(engine: EmbeddedClient, folder: Path) -> None:
-    use(folder, "s0_238_writer", "train.py")
+    copy_snippet(folder, "s0_238_writer", "train.py")
     handle = submit(engine, folder=folder, entry_point="train.py").wait()
     assert handle.status == "succeeded", handle.logs()
     assert list(Path(handle.outputs["tensorboard"].removeprefix("file://")).glob("events.out.tfevents.*"))
 
 
 @pytest.mark.skipif(find_spec("tensorboard") is None, reason=NO_TENSORBOARD)
-def test_s0_254_tensorboard(here: Place, server: RealServer) -> None:
+def test_s0_254_tensorboard(here: SnippetPlatform, server: RealServer) -> None:
     writer = (
         "from tensorboard.summary.writer.event_file_writer import EventFileWriter\nimport os\n"
         "EventFileWriter(os.environ['PAI_OUTPUT_LOGS']).close()\n"
@@ -101,7 +101,7 @@ def test_s0_254_tensorboard(here: Place, server: RealServer) -> None:
     assert server.rest("GET", "/pai/api/v1/tensorboards") == {"tensorboards": []}
 
 
-def test_s0_254_tensorboard_on_pai(there: Place) -> None:
+def test_s0_254_tensorboard_on_pai(there: SnippetPlatform) -> None:
     (there.folder / "train.py").write_text("print('trained')\n")
     printed = there.run("s0_254_tensorboard")
     assert printed.splitlines()[-1].startswith("http://127.0.0.1:")
@@ -109,7 +109,7 @@ def test_s0_254_tensorboard_on_pai(there: Place) -> None:
     assert (there.pai.count("dlc", "CreateTensorboard"), there.pai.count("dlc", "DeleteTensorboard")) == (1, 1)
 
 
-def test_s0_284_local(place: Place) -> None:
+def test_s0_284_local(place: SnippetPlatform) -> None:
     """With data of this machine, and with data that lie on OSS."""
     data = place.folder / "data/to/test/data"
     data.mkdir(parents=True)
@@ -125,7 +125,7 @@ def test_s0_320_variables_of_hyperparameters(engine: EmbeddedClient) -> None:
         assert line in lines
 
 
-def test_s0_330_variables_in_the_command(place: Place) -> None:
+def test_s0_330_variables_in_the_command(place: SnippetPlatform) -> None:
     assert "\n--epochs 10 --batch-size 32\n" in place.run("s0_330_variables")
 
 
@@ -135,7 +135,7 @@ def test_s0_349_user_args(engine: EmbeddedClient) -> None:
     assert log == "--epochs 10 --batch-size 32 --learning-rate 0.001\n"
 
 
-def test_s0_359_user_args_in_the_command(place: Place) -> None:
+def test_s0_359_user_args_in_the_command(place: SnippetPlatform) -> None:
     assert "\n--epochs 10 --learning-rate 0.001 --batch-size 32\n" in place.run("s0_359_user_args")
 
 
@@ -144,7 +144,7 @@ def test_s0_372_hyperparameters_as_json(engine: EmbeddedClient) -> None:
     assert log == '{"epochs": 10, "batch-size": 32}\n'
 
 
-def test_s0_388_and_405_input_and_output_variables(engine: EmbeddedClient, here: Place) -> None:
+def test_s0_388_and_405_input_and_output_variables(engine: EmbeddedClient, here: SnippetPlatform) -> None:
     inputs = {"train": f"{here.folder}/path-to-data/", "test": f"{here.folder}/test/data/test.csv"}
     log = submit(engine, "env | grep -E '^PAI_(IN|OUT)PUT' | sort", inputs=inputs).wait().logs()
     assert log.splitlines() == [
@@ -171,7 +171,7 @@ def test_s0_172_requirements_are_installed_first(engine: EmbeddedClient, folder:
 @pytest.fixture
 def iris(home: Home, folder: Path) -> Path:
     """The folder of the CustomJob document: the script byte for byte, and the iris data as its snippet writes them."""
-    use(folder, "xgb_train", "code/xgb_train.py")
+    copy_snippet(folder, "xgb_train", "code/xgb_train.py")
     subprocess.run([sys.executable, str(CODE / "s1_074_iris.py")], cwd=folder, check=True)
     return folder
 
@@ -241,7 +241,7 @@ def test_s1_215_documented_command_line(engine: EmbeddedClient, iris: Path) -> N
 
 def test_s1_240_custom_job_local_run(iris: Path) -> None:
     for _ in range(2):
-        printed = Place(iris).run("s1_240_custom_job")
+        printed = SnippetPlatform(iris).run("s1_240_custom_job")
         assert "Save model succeed: model_path=/ml/output/model/xgb_model" in printed
         trained(iris / "output/model", (iris / "output/output_parameters/test-accuracy").read_text())
 
@@ -255,7 +255,7 @@ def test_s1_034_session_with_keys_in_the_cell(iris: Path, platform: StandIn) -> 
         "<YourWorkspaceId>": platform.workspace_id,
         '"<YourOssBucketName>",': f'"{platform.bucket}", oss_endpoint="{platform.oss_endpoint}",',
     }
-    place = Place(iris)
+    place = SnippetPlatform(iris)
     printed = place.run("s1_019_session", "s1_083_upload", **words)
     assert "config session" in printed
     assert platform.objects.read("custom-job-example/train-data/train.csv") == (iris / "train.csv").read_bytes()
@@ -267,7 +267,7 @@ def test_s1_034_session_with_keys_in_the_cell(iris: Path, platform: StandIn) -> 
 def test_s1_data_training_and_download(iris: Path, keys: StandIn) -> None:
     """The document's cells in one notebook; its job by the Estimator, since CustomJob runs on another service."""
     (iris / "train.csv").unlink()
-    place = Place(iris, keys)
+    place = SnippetPlatform(iris, keys)
     job = """
 from jupyter_pai.sdk.estimator import Estimator
 est = Estimator(
@@ -297,23 +297,23 @@ def test_failed_local_run_raises(home: Home, folder: Path) -> None:
 # Seed 002
 
 
-def test_s2_015_hyperparameters_read_from_the_file(place: Place) -> None:
+def test_s2_015_hyperparameters_read_from_the_file(place: SnippetPlatform) -> None:
     printed = place.run("s2_015_submit_job", **{"<YourTrainingCodeDir>": "read_src"})
     assert "{'batch_size': '32', 'learning_rate': '0.01'}" in printed
 
 
-def test_s2_060_hyperparameters_read_by_argparse(place: Place) -> None:
+def test_s2_060_hyperparameters_read_by_argparse(place: SnippetPlatform) -> None:
     assert "\n32\n0.01\nlora\n" in place.run("s2_060_submit_job")
 
 
-def test_s2_110_model_uri(place: Place) -> None:
+def test_s2_110_model_uri(place: SnippetPlatform) -> None:
     printed = place.run("s2_110_model_data", **{"<YourTrainingCodeDir>": "train_src"})
     assert place.is_model(printed.splitlines()[-1])
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason=NO_TORCH)
 def test_s2_124_torch_model_is_saved(engine: EmbeddedClient, folder: Path) -> None:
-    use(folder, "s2_124_train", "train.py")
+    copy_snippet(folder, "s2_124_train", "train.py")
     handle = submit(engine, folder=folder, entry_point="train.py").wait()
     assert handle.status == "succeeded", handle.logs()
     assert (Path(handle.outputs["model"].removeprefix("file://")) / "model.pth").exists()

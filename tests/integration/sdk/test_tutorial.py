@@ -10,12 +10,12 @@ import sys
 import pytest
 
 from ...conftest import ROOT
-from .snippet_platforms import Place
+from .snippet_platforms import SnippetPlatform
 
 pytestmark = pytest.mark.usefixtures("private_ml")
 
 
-def test_one_variable_sends_the_tutorial_to_pai(place: Place) -> None:
+def test_one_variable_sends_the_tutorial_to_pai(place: SnippetPlatform) -> None:
     code = []
     for cell in json.loads((ROOT / "binder/tutorials/pai.ipynb").read_text("utf-8"))["cells"]:
         source = "".join(cell["source"])

@@ -7,14 +7,14 @@ import socket
 import threading
 from collections.abc import Iterator
 
-__all__ = ["CUTS", "cutting"]
+__all__ = ["CUTS", "cutting_proxy"]
 
 # Within the request, after it and before its answer, within the answer.
 CUTS = ["request", "no answer", "answer"]
 
 
 @contextlib.contextmanager
-def cutting(port: int, cut: str) -> Iterator[int]:
+def cutting_proxy(port: int, cut: str) -> Iterator[int]:
     """A port that leads to a port of this machine. A request is cut when it comes for the first time."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=_serve, args=(listener, port, cut), daemon=True).start()
@@ -31,10 +31,10 @@ def _serve(listener: socket.socket, port: int, cut: str) -> None:
             client, _address = listener.accept()
         except OSError:
             return  # The test is over.
-        threading.Thread(target=_carry, args=(client, port, cut, seen), daemon=True).start()
+        threading.Thread(target=_forward, args=(client, port, cut, seen), daemon=True).start()
 
 
-def _carry(client: socket.socket, port: int, cut: str, seen: set[bytes]) -> None:
+def _forward(client: socket.socket, port: int, cut: str, seen: set[bytes]) -> None:
     with client, socket.create_connection(("127.0.0.1", port)) as server:
         request = _request(client)
         cut = "" if request in seen else cut

@@ -1,4 +1,4 @@
-"""Rounds of one game: a notebook submits a job that writes without a pause; somebody is killed; all must come right."""
+"""Rounds in which a notebook submits a writing job, and server or kernel are killed at a random moment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ...conftest import processes_of, until
 from ..local.supervised_job import DAEMONS
 from .real_server import RealServer
 
-__all__ = ["Game"]
+__all__ = ["KillRounds"]
 
 VICTIMS = ["server", "kernel", "both"]
 # Signs of a submit under way, in a job's folder; later moments are bytes of its log.
@@ -49,31 +49,31 @@ sys.exit({code})
 
 
 @dataclass
-class Game:
-    """A server, and the dice. `outcomes` counts who was killed when, and what became of the job."""
+class KillRounds:
+    """A server, and the rng. `outcomes` counts who was killed when, and what became of the job."""
 
     server: RealServer
     home: Home
     folder: Path
-    dice: random.Random
+    rng: random.Random
     outcomes: Counter[str] = field(default_factory=Counter)
     rounds: int = 0
     lines: int = 0
 
-    def play(self) -> None:
+    def run_round(self) -> None:
         """One round. The user runs the cell; after the blow they run it again, as a user does who does not know."""
         self.rounds += 1
         here = self.folder / str(self.rounds)
         here.mkdir()
-        early = self.dice.random() < 0.3
+        early = self.rng.random() < 0.3
         # A cell that is run again finds its job if that runs or has succeeded, not if it has failed.
-        code = 0 if early else self.dice.choice([0, 3])
+        code = 0 if early else self.rng.choice([0, 3])
         cell = CELL.format(here=str(here), daemons=DAEMONS + "true", lines=LINES, code=code)
         before = set(self._jobs())
-        victim, moment = self.dice.choice(VICTIMS), self._moment()
+        victim, moment = self.rng.choice(VICTIMS), self._moment()
         if early:
             (here / "enough").touch()  # It may be over before anybody is back.
-        self._strike(cell, victim, moment, before)
+        self._kill(cell, victim, moment, before)
         self._run_cell(cell)
         (here / "enough").touch()
         self._check(here, before, code)
@@ -82,14 +82,14 @@ class Game:
 
     def _moment(self) -> str | int:
         """A sign in the job's folder, or a number of bytes in its log."""
-        return self.dice.choice(SIGNS) if self.dice.random() < 0.4 else self.dice.randrange(LINES * 30)
+        return self.rng.choice(SIGNS) if self.rng.random() < 0.4 else self.rng.randrange(LINES * 30)
 
-    def _strike(self, cell: str, victim: str, moment: str | int, before: set[str]) -> None:
+    def _kill(self, cell: str, victim: str, moment: str | int, before: set[str]) -> None:
         notebook = self.server.notebook()
         kernel = int(notebook.run("import os; print(os.getpid())").text)
-        asking = threading.Thread(target=self._ask, args=(notebook.run, cell))
+        asking = threading.Thread(target=self._run_to_the_kill, args=(notebook.run, cell))
         asking.start()
-        until(lambda: self._has_come(moment, before))
+        until(lambda: self._is_reached(moment, before))
         if victim != "server":
             os.kill(kernel, signal.SIGKILL)
         if victim != "kernel":
@@ -101,12 +101,12 @@ class Game:
         else:
             self.server.start()
 
-    def _ask(self, run: object, cell: str) -> None:
+    def _run_to_the_kill(self, run: object, cell: str) -> None:
         with contextlib.suppress(Exception):  # The answer is lost with who was killed.
             assert callable(run)
             run(cell)
 
-    def _has_come(self, moment: str | int, before: set[str]) -> bool:
+    def _is_reached(self, moment: str | int, before: set[str]) -> bool:
         new = set(self._jobs()) - before
         if not new:
             return False

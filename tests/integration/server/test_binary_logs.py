@@ -21,7 +21,7 @@ from binder.session import NotebookSession
 from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import keep_below, until
-from ...support.binary_logs import NASTY, command_of, prepare
+from ...support.binary_logs import BINARY_LOGS, command_of, prepare
 from .real_server import RealServer
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -53,7 +53,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
         prepare(place / "code")
         server = RealServer(place / "notebooks")
         try:
-            jobs = {name: submit(server, place / "code", name) for name in NASTY}
+            jobs = {name: submit(server, place / "code", name) for name in BINARY_LOGS}
             for job in jobs.values():
                 until(lambda job=job: server.job(job)["ended_at"])  # type: ignore[misc]  # bound now
             yield Ran(server, home, jobs, server.notebook())
@@ -71,11 +71,11 @@ def text_of(written: bytes) -> str:
     return written.decode("utf-8", "replace")
 
 
-@pytest.mark.parametrize("name", NASTY)
+@pytest.mark.parametrize("name", BINARY_LOGS)
 def test_log_file_equals_the_output(ran: Ran, name: str) -> None:
     job = ran.server.job(ran.jobs[name])
     assert (job["status"], job["exit_code"]) == ("succeeded", 0)
-    assert (ran.home.job(job["id"]).log / "worker-0").read_bytes() == NASTY[name]
+    assert (ran.home.job(job["id"]).log / "worker-0").read_bytes() == BINARY_LOGS[name]
 
 
 def test_server_log_has_no_errors(ran: Ran) -> None:
@@ -90,9 +90,9 @@ def test_server_log_has_no_errors(ran: Ran) -> None:
     assert bars["value"] == [float(n) for n in range(1001)] * 3
 
 
-@pytest.mark.parametrize("name", NASTY)
+@pytest.mark.parametrize("name", BINARY_LOGS)
 def test_log_is_read_over_http(ran: Ran, name: str) -> None:
-    whole, size = NASTY[name], len(NASTY[name])
+    whole, size = BINARY_LOGS[name], len(BINARY_LOGS[name])
     assert ran.get(name, "") == (whole, 0)
     assert ran.get(name, "follow=true")[0] == whole
     for offset in {0, 1, size // 2, max(size - 1, 0), size, size + 10}:
@@ -109,7 +109,7 @@ def test_log_is_read_over_http(ran: Ran, name: str) -> None:
         assert (last[-1000:].endswith(short), offset) == (True, size - len(short))
 
 
-@pytest.mark.parametrize("name", NASTY)
+@pytest.mark.parametrize("name", BINARY_LOGS)
 def test_log_is_streamed_over_websocket(ran: Ran, name: str) -> None:
     def listen(**fields: Any) -> list[dict[str, Any]]:
         url = f"{ran.server.url.replace('http', 'ws')}/pai/api/v1/stream?token={ran.server.token}"
@@ -123,16 +123,16 @@ def test_log_is_streamed_over_websocket(ran: Ran, name: str) -> None:
         return said
 
     pieces = listen()
-    assert "".join(piece["text"] for piece in pieces) == text_of(NASTY[name])
+    assert "".join(piece["text"] for piece in pieces) == text_of(BINARY_LOGS[name])
     ends = [0] + [piece["end"] for piece in pieces]
     assert [piece["offset"] for piece in pieces] == ends[:-1]
-    assert ends[-1] == len(NASTY[name])
+    assert ends[-1] == len(BINARY_LOGS[name])
     last = "".join(piece["text"] for piece in listen(tail=100))
-    assert text_of(NASTY[name]).endswith(last)
+    assert text_of(BINARY_LOGS[name]).endswith(last)
     assert len(last) <= 1 << 18
 
 
-@pytest.mark.parametrize("name", NASTY)
+@pytest.mark.parametrize("name", BINARY_LOGS)
 def test_log_is_printed_by_the_command_line(ran: Ran, name: str) -> None:
     environment = {**os.environ, "JUPYTER_PAI_INFO": str(ran.server.info_file)}
 
@@ -140,8 +140,8 @@ def test_log_is_printed_by_the_command_line(ran: Ran, name: str) -> None:
         command = [sys.executable, "-m", "jupyter_pai", "logs", ran.jobs[name], *words]
         return subprocess.run(command, env=environment, capture_output=True, check=True).stdout
 
-    assert logs() == NASTY[name]
-    assert logs("--follow") == NASTY[name]
+    assert logs() == BINARY_LOGS[name]
+    assert logs("--follow") == BINARY_LOGS[name]
 
 
 def test_complete_log_is_read_in_a_kernel(ran: Ran) -> None:
@@ -154,13 +154,13 @@ def test_complete_log_is_read_in_a_kernel(ran: Ran) -> None:
     )
     told = ran.notebook.run(f"print(json.dumps([read(job) for job in {list(ran.jobs.values())!r}]))").text
     for name, found in zip(ran.jobs, json.loads(told), strict=True):
-        wanted = hashlib.sha256(text_of(NASTY[name]).encode()).hexdigest()
+        wanted = hashlib.sha256(text_of(BINARY_LOGS[name]).encode()).hexdigest()
         assert found == [wanted, wanted], name
 
 
-@pytest.mark.parametrize("name", NASTY)
+@pytest.mark.parametrize("name", BINARY_LOGS)
 def test_notebook_shows_an_abridged_log(ran: Ran, name: str) -> None:
-    whole = text_of(NASTY[name])
+    whole = text_of(BINARY_LOGS[name])
     for words in ("", " --follow"):
         shown = ran.notebook.run(f"%pai logs {ran.jobs[name]}{words}").text
         # Jupyter's own limit was never met, and the end is there.

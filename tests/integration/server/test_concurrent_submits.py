@@ -18,7 +18,7 @@ from jupyter_pai.core.discovery import ServerInfo
 from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import until
-from .cutting_proxy import CUTS, cutting
+from .cutting_proxy import CUTS, cutting_proxy
 from .real_server import RealServer
 
 MANY = 50
@@ -87,7 +87,7 @@ def test_fifty_submits_with_the_same_key_create_one_job(server: RealServer, home
 @pytest.mark.parametrize("cut", CUTS)
 def test_lost_reply_creates_no_second_job(server: RealServer, tmp_path: Path, cut: str) -> None:
     runs = tmp_path / "runs"
-    with cutting(server.port, cut) as port, ThreadPoolExecutor(5) as pool:
+    with cutting_proxy(server.port, cut) as port, ThreadPoolExecutor(5) as pool:
         client = client_of(server, port)
         first = JobHandle(client.submit(spec(runs, "x"))["job"], client_of(server)).wait()
         again = JobHandle(client.rerun(first.id)["job"], client_of(server)).wait()

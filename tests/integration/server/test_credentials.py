@@ -11,7 +11,7 @@ from urllib.request import Request, urlopen
 from jupyter_pai.jobs.state_dir import Home
 
 from .real_server import RealServer
-from .test_notebook_secrets import Talkative, answer, talkative  # noqa: F401  talkative is a fixture
+from .test_notebook_secrets import DebugServer, answer, debug_server  # noqa: F401  debug_server is a fixture
 
 ID, SECRET = "LTAI5tTheIdOfAKey9xyz", "sec-" + "3n/Zt+9q" * 3
 
@@ -30,35 +30,35 @@ def refused(server: RealServer, body: object) -> dict[str, Any]:
 
 
 def test_credentials_from_prompt_or_page_are_only_in_the_file(
-    talkative: Talkative,  # noqa: F811  a fixture
+    debug_server: DebugServer,  # noqa: F811  a fixture
     home: Home,
     tmp_path: Path,
 ) -> None:
-    notebook = talkative.notebook()
+    notebook = debug_server.notebook()
     notebook.run("%pai profile set mine backend=pai region_id=cn-hangzhou")
     said = answer(notebook, "%pai profile login mine", ID, SECRET, "")
     assert said == {"prompt": "Security token (Enter to skip): ", "password": True}
-    profiles = talkative.rest("GET", "/pai/api/v1/profiles")
+    profiles = debug_server.rest("GET", "/pai/api/v1/profiles")
     assert profiles["profiles"][-1]["credentials"] == {"place": "file", "hint": "LTAI…9xyz"}
     other = SECRET[::-1]
     told = [
         profiles,
-        refused(talkative, {"access_key_id": ID, "access_key_secret": f"{SECRET} {other}"}),
-        refused(talkative, [SECRET]),
-        talkative.rest(
+        refused(debug_server, {"access_key_id": ID, "access_key_secret": f"{SECRET} {other}"}),
+        refused(debug_server, [SECRET]),
+        debug_server.rest(
             "PUT", "/pai/api/v1/profiles/mine/credentials", {"access_key_id": ID, "access_key_secret": other}
         ),
-        talkative.rest("GET", "/pai/api/v1/backends"),
-        talkative.rest("GET", "/pai/api/v1/secrets"),
+        debug_server.rest("GET", "/pai/api/v1/backends"),
+        debug_server.rest("GET", "/pai/api/v1/secrets"),
         notebook.run("%pai profile list").text,
     ]
     assert told[1]["details"]["faults"].keys() == {"access_key_secret"}
     for word in (ID, SECRET, other):
         assert word not in json.dumps(told)
-        assert word not in talkative.log.read_text("utf-8", "replace")
+        assert word not in debug_server.log.read_text("utf-8", "replace")
         files = [path.name for path in tmp_path.rglob("*") if path.is_file() and word.encode() in path.read_bytes()]
         assert files == (["jupyter_pai_secrets.json"] if word != SECRET else [])
-    talkative.rest("DELETE", "/pai/api/v1/profiles/mine/credentials")
+    debug_server.rest("DELETE", "/pai/api/v1/profiles/mine/credentials")
     kept = tmp_path / "jupyter-config" / "jupyter_pai_secrets.json"
     assert json.loads(kept.read_text()) == {"keyring": [], "file": {}}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import processes_of, until
-from .kill_rounds import Game
+from .kill_rounds import KillRounds
 from .real_server import RealServer
 
 COUNT = 3000
@@ -47,9 +47,9 @@ def test_job_survives_killed_server_and_kernel(server: RealServer, home: Home) -
 def test_writing_job_survives_kills_at_any_moment(server: RealServer, home: Home, tmp_path: Path) -> None:
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")  # Of a round that failed, to play it again.
-    game = Game(server, home, tmp_path, random.Random(seed))
+    kills = KillRounds(server, home, tmp_path, random.Random(seed))
     for _ in range(10):
-        game.play()
+        kills.run_round()
 
 
 def test_job_ending_without_a_server_is_recorded(server: RealServer, home: Home, tmp_path: Path) -> None:

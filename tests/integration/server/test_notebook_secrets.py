@@ -18,7 +18,7 @@ from .real_server import RealServer
 VALUE = "tok-" + "3n/Zt+9q" * 3
 
 
-class Talkative(RealServer):
+class DebugServer(RealServer):
     """A server that logs all it can."""
 
     def arguments(self) -> list[str]:
@@ -26,9 +26,9 @@ class Talkative(RealServer):
 
 
 @pytest.fixture
-def talkative(home: Home, tmp_path: Path) -> Iterator[Talkative]:
+def debug_server(home: Home, tmp_path: Path) -> Iterator[DebugServer]:
     (tmp_path / "notebooks").mkdir()
-    started = Talkative(tmp_path / "notebooks")
+    started = DebugServer(tmp_path / "notebooks")
     yield started
     started.stop()
 
@@ -55,8 +55,8 @@ def answer(notebook: NotebookSession, code: str, *values: str) -> dict[str, Any]
                 return asked
 
 
-def test_secret_from_the_prompt_reaches_only_the_job(talkative: Talkative, home: Home, tmp_path: Path) -> None:
-    notebook = talkative.notebook()
+def test_secret_from_the_prompt_reaches_only_the_job(debug_server: DebugServer, home: Home, tmp_path: Path) -> None:
+    notebook = debug_server.notebook()
     asked = answer(notebook, "%pai secret set HF_TOKEN", VALUE)
     assert asked == {"prompt": "HF_TOKEN: ", "password": True}
     cell = """%%pai_train --secret HF_TOKEN --wait --as job
@@ -72,8 +72,8 @@ print(dict(os.environ))
     ]
     shown = json.dumps([[one.text, one.data] for one in outputs], ensure_ascii=False)
     assert "token: [secret HF_TOKEN] 28" in shown
-    answers = [talkative.rest("GET", f"/pai/api/v1/{path}") for path in ("jobs", "jobs/last", "events", "secrets")]
-    for text in (shown, json.dumps(answers), talkative.log.read_text("utf-8", "replace")):
+    answers = [debug_server.rest("GET", f"/pai/api/v1/{path}") for path in ("jobs", "jobs/last", "events", "secrets")]
+    for text in (shown, json.dumps(answers), debug_server.log.read_text("utf-8", "replace")):
         assert VALUE not in text
     # All of it but the file in which it is kept: state, notebooks, Jupyter's own folders, the server's log.
     files = [path for path in tmp_path.rglob("*") if path.is_file() and VALUE.encode() in path.read_bytes()]

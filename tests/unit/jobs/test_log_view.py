@@ -15,7 +15,7 @@ from jupyter_pai.jobs.logs.file import LONGEST, LogFile
 from jupyter_pai.jobs.logs.search import ERRORS
 from jupyter_pai.jobs.logs.view import LogView, LogViews, parse_time
 
-from ...support.binary_logs import NASTY
+from ...support.binary_logs import BINARY_LOGS
 from ...support.fuzz import MANY
 
 END = 1 << 60
@@ -54,10 +54,10 @@ def whole(view: LogView) -> list[str]:
     return forth
 
 
-@pytest.mark.parametrize("name", NASTY)
+@pytest.mark.parametrize("name", BINARY_LOGS)
 def test_pages_of_binary_logs_are_complete(name: str, folder: Path) -> None:
-    view = view_of(folder, NASTY[name])
-    lines = [line.removesuffix(b"\n") for line in re.findall(rb"[^\n]*\n|[^\n]+$", NASTY[name])]
+    view = view_of(folder, BINARY_LOGS[name])
+    lines = [line.removesuffix(b"\n") for line in re.findall(rb"[^\n]*\n|[^\n]+$", BINARY_LOGS[name])]
     texts = whole(view)
     assert (len(texts), view.page(0, 0)["lines"]) == (len(lines), len(lines))
     for number, (line, text) in enumerate(zip(lines, texts, strict=True)):
@@ -65,7 +65,7 @@ def test_pages_of_binary_logs_are_complete(name: str, folder: Path) -> None:
         if len(line) <= LONGEST - 4 and number < len(lines) - 1:
             assert text == line.rstrip(b"\r").decode("utf-8", "replace")
     # A character that is cut off at the end is left for what comes next.
-    assert 0 <= len(NASTY[name]) - view.page(0, 5, before=END)["ends"]["worker-0"] < 4
+    assert 0 <= len(BINARY_LOGS[name]) - view.page(0, 5, before=END)["ends"]["worker-0"] < 4
 
 
 def test_long_lines_are_cut_and_report_their_length(folder: Path) -> None:
