@@ -27,7 +27,7 @@ unit: $(VENV)/test
 
 suite: $(VENV)/test
 	jlpm test
-	python -m pytest --numprocesses=3 --dist=loadfile --no-loadscope-reorder
+	python -m pytest --numprocesses=5 --dist=loadfile --no-loadscope-reorder
 
 test-gpu: $(VENV)/test  ## what needs a GPU
 	python -m pytest -m gpu tests/gpu
