@@ -32,7 +32,10 @@ function library(name, ...entry) {
       splitChunks: false,
       runtimeChunk: false,
       minimizer: [
-        new rspack.SwcJsMinimizerRspackPlugin({ extractComments: true }), // Licenses of bundled packages.
+        new rspack.SwcJsMinimizerRspackPlugin({
+          extractComments: true, // Licenses of bundled packages.
+          minimizerOptions: { ecma: 2022, module: true, compress: { passes: 3 }, mangle: true }
+        }),
         new rspack.LightningCssMinimizerRspackPlugin()
       ]
     },
