@@ -1,4 +1,4 @@
-"""What all tests share: a clean environment, state folders, engines, and a skip policy."""
+"""Fixtures and helpers of all tests: a clean environment, state folders, engines, and a skip policy."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ if _FIRST:
 
 
 def made_once(name: str, make: Callable[[Path], None]) -> Path:
-    """A folder that all workers of a run share, and that everybody can read; `make` fills it for who comes first."""
+    """Return a folder, readable by all users, that the workers of a run share. The first worker fills it with
+    `make`."""
     folder = Path(os.environ[_ONCE], name)
     folder.parent.mkdir(mode=0o755, exist_ok=True)
     with open(f"{folder}.made", "a") as lock:
@@ -77,7 +78,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A test that was skipped for a reason that nobody allowed has not been run: that is a failure."""
+    """Fail the run if a test was skipped for a reason that is not allowed."""
     if _FIRST:
         shutil.rmtree(os.environ[_ONCE], ignore_errors=True)
     reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
@@ -91,7 +92,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def keep_below(place: Path, patch: pytest.MonkeyPatch) -> Home:
-    """From now on this process, and those that it starts, keep all below a folder: no settings, no Jupyter files."""
+    """Keep the settings and Jupyter files of this process and its children below a folder."""
     for name in ("data", "config", "runtime"):
         patch.setenv(f"JUPYTER_{name.upper()}_DIR", str(place / f"jupyter-{name}"))
     patch.setenv("JUPYTER_PAI_HOME", str(place / "state"))
@@ -109,7 +110,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
 
 
 def end_jobs(home: Home) -> None:
-    """What a test left running would take its part of the machine from the next ones."""
+    """End the jobs of a test, which would occupy the machine during later tests."""
     jobs = {path.name for path in (home.path / "jobs").glob("*")}
     for pid, job_id in _job_processes():
         if job_id in jobs:
@@ -118,7 +119,7 @@ def end_jobs(home: Home) -> None:
 
 
 def allows(mode: str) -> bool:
-    """Whether the machine can run jobs in this mode; the best one comes first."""
+    """Return whether the machine can run jobs in this mode. The best mode is first."""
     modes = [namespaces.PRIVATE, namespaces.MOUNTS, namespaces.PLAIN]
     return modes.index(mode) >= modes.index(process.machine_allows()[0])
 
@@ -190,7 +191,7 @@ def submit(engine: Client, command: str = "", folder: Path | None = None, **spec
 
 
 def script(folder: Path, text: str, name: str = "train.py") -> Path:
-    """Write a script into a folder, indented as it stands in the test."""
+    """Write a script into a folder, with the indentation of the test removed."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(dedent(text), "utf-8")
@@ -210,7 +211,7 @@ def cli(home: Home, folder: Path) -> Callable[..., subprocess.CompletedProcess[s
 
 
 def processes_of(job_id: str) -> list[int]:
-    """The processes of a job, supervisor and guard among them, told by what their environment says."""
+    """Return the processes of a job, with supervisor and guard, by their environment."""
     return [pid for pid, its_job in _job_processes() if its_job == job_id]
 
 
@@ -248,7 +249,7 @@ def _build(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def stranger(built: Path) -> Iterator[Stranger]:
-    """An ordinary user (uid 1000) with an environment of their own, made as `binder/` says: root is refused nothing."""
+    """An ordinary user (uid 1000) with an environment made as in `binder/`; root would have all permissions."""
     if os.getuid() != 0:
         pytest.skip("only root can become another user")
     venv = made_once("venv", lambda folder: _install(folder, built))
@@ -260,8 +261,8 @@ def stranger(built: Path) -> Iterator[Stranger]:
 
 
 def _install(folder: Path, built: Path) -> None:
-    """By uv: it has a cache that all environments of a machine share, and links what is there. The wheel is named, so
-    that no other of this version can be taken."""
+    """Install with uv, whose cache is shared by all environments of the machine. The wheel is named, so that no other
+    package of this version is used."""
     requirements = [str(next(built.glob("*.whl"))), "--requirement", str(ROOT / "binder/requirements.txt")]
     make = ["venv", "--quiet", "--python", "/usr/bin/python3", str(folder)]
     for words in (make, ["pip", "install", "--quiet", "--python", str(folder / "bin/python"), *requirements]):

@@ -56,7 +56,7 @@ def first(page: Page, running: Lab) -> float:
 
 
 def load(page: Page, running: Lab) -> None:
-    """Open JupyterLab, and wait until it has come to rest."""
+    """Open JupyterLab and wait until it is idle."""
     page.goto(f"{running.url}/lab?reset&token={running.token}")
     page.wait_for_selector(PANEL, timeout=60_000)
     page.wait_for_selector('.jp-pai-StatusItem:has-text("0")', timeout=60_000)
@@ -64,7 +64,7 @@ def load(page: Page, running: Lab) -> None:
 
 
 def loaded(page: Page, running: Lab) -> int:
-    """Bytes of our JavaScript, gzipped, that a new page has loaded when nothing of ours was opened."""
+    """The gzipped bytes of our JavaScript that a new page loads before a view is opened."""
     ours: list[Response] = []
 
     def listen(reply: Response) -> None:

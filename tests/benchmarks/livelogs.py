@@ -64,7 +64,7 @@ WATCH = r"""place => {
 
 @dataclass
 class Watched:
-    """What a page saw."""
+    """The lines that a page received."""
 
     seen: list[tuple[float, int]]
     """Seconds since 1970, and the last line on the screen from then on."""
@@ -118,7 +118,7 @@ def last(delays: list[float]) -> float:
 
 
 def times(log: str) -> list[float]:
-    """When each line was written, by itself."""
+    """Return the time at which each line was written."""
     found = [float(when) for when in re.findall(r"step \d+ at ([\d.]+)", log)]
     assert len(found) == RATE * SECONDS, len(found)
     return found

@@ -1,4 +1,4 @@
-"""How rows are measured and shown."""
+"""Measuring and showing rows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def difference(what: str, ours: list[float], baseline: list[float], bound_ms: fl
 
 
 def ratio(what: str, ours: list[float], baseline: list[float], bound: float) -> Row:
-    """How many times as fast as the baseline, by medians."""
+    """Return the speed-up against the baseline, by medians."""
     times = statistics.median(baseline) / statistics.median(ours)
     return Row(what, ms(ours), ms(baseline), f"{times:.1f} ×", f"{bound:g} × faster", times >= bound)
 
@@ -70,6 +70,6 @@ def clean_environment() -> None:
 
 
 def machine() -> str:
-    """What it was measured on."""
+    """Return a description of the machine."""
     python = platform.python_version()
     return f"Measured on {os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {python}."

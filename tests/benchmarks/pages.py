@@ -37,7 +37,7 @@ OPEN = """async () => {{
 
 @contextmanager
 def browsers(count: int) -> Iterator[list[Browser]]:
-    """So many browsers: each has processes of its own."""
+    """Open several browsers, each in its own processes."""
     with sync_playwright() as playwright:
         started = [chromium(playwright) for _ in range(count)]
         try:
@@ -89,8 +89,8 @@ def view(running: Lab, browser: Browser, job: str, *cells: str, height: int = 90
 
 
 def opened(page: Page, press: str, count: str, wanted: int, before: str = "") -> float:
-    """Seconds from a press until `count` has come to a number; `before` is done before that. All three in JavaScript,
-    where `tab(NAME)` shows a tab of a job's view."""
+    """Return the seconds from a press until `count` reaches a number; `before` runs before the press. All three are
+    JavaScript, where `tab(NAME)` shows a tab of a job's view."""
     return float(page.evaluate(OPEN.format(press=press, count=count, wanted=wanted, before=before))) / 1000
 
 

@@ -1,4 +1,4 @@
-"""Rows about the platform: PAI's official SDK and ours against the same stand-in."""
+"""Rows about the platform: PAI's official SDK and jupyter-pai against the same stand-in."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Platform(NamedTuple):
     folder: Path
 
     def ours(self, code: str, **given: object) -> float:
-        """What the code prints last, in a fresh kernel."""
+        """Return the last line that the code prints in a fresh kernel."""
         (self.server.root / "work.ipynb").write_text(
             '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
         )
@@ -102,7 +102,7 @@ class Platform(NamedTuple):
 def platform(
     prepare: Callable[[StandIn, Home], object] = lambda pai, home: None, **profile: object
 ) -> Iterator[Platform]:
-    """A stand-in, and a server whose profile `pai` is that."""
+    """A stand-in, and a server whose profile `pai` uses it."""
     python_of_alipai()
     with (
         tempfile.TemporaryDirectory() as name,

@@ -45,7 +45,7 @@ COUNT = 15
 
 
 def start() -> Iterator[Row]:
-    """What the magics cost at the start of IPython, and the package at import."""
+    """The cost of the magics at the start of IPython, and of the package at import."""
     ipython = [sys.executable, "-m", "IPython", "--no-banner", "--quick", "-c"]
 
     def seconds(code: str) -> float:
@@ -68,7 +68,7 @@ def start() -> Iterator[Row]:
 
 
 def alipai() -> Path:
-    """The interpreter of an environment that has alipai and nothing of ours."""
+    """The interpreter of an environment that has only alipai."""
     folder = ROOT / ".venvs" / "alipai"
     if not (folder / "ready").exists():
         shutil.rmtree(folder, ignore_errors=True)

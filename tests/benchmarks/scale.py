@@ -93,7 +93,7 @@ def jobs_page() -> Iterator[Row]:
 
 
 def fill(home: Home) -> None:
-    """The state folder of somebody who has submitted much."""
+    """The state folder of a user with many jobs."""
     begun = now() - timedelta(days=30)
     dice = random.Random(1)
     with closing(Store(home.create().database)) as store:
@@ -149,7 +149,7 @@ def finished(running: RealServer, command: str, **spec: Any) -> str:
 
 
 def ended_at(home: Home, job: str) -> float:
-    """When a local job ended by its supervisor's clock, in seconds since 1970."""
+    """Return the end of a local job by its supervisor's clock, in seconds since 1970."""
     return float((home.job(job).path / "result").read_text().split("ended=")[1].split()[0])
 
 
@@ -196,7 +196,7 @@ def proportional_set(pid: int) -> float:
 
 
 def idle_jobs() -> Iterator[Row]:
-    """What a server spends on 100 jobs that run and say nothing; without any as the baseline."""
+    """The CPU time of a server with 100 silent running jobs; without jobs as the baseline."""
     with server() as running:
         baseline = share(running.process.pid)
         # So little that all find room at once, on any machine.

@@ -110,7 +110,7 @@ def wire_types() -> str:
 
 
 def _reachable(names: set[str]) -> set[str]:
-    """Return the schemas, and those that they refer to."""
+    """Return the schemas and the schemas that they reference."""
     found = set(names)
     for name in names:
         inner = set(re.findall(r"#/components/schemas/([\w-]+)", json.dumps(SCHEMAS[name]))) - found

@@ -1,4 +1,4 @@
-"""Every error has a status and a place in the tree that its module draws, and comes through HTTP whole."""
+"""Every error has a status, is in the documented tree, and survives HTTP."""
 
 from __future__ import annotations
 

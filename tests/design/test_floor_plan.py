@@ -41,7 +41,7 @@ def modules() -> dict[str, Path]:
 
 
 def imports(name: str, path: Path) -> set[str]:
-    """Return the modules of ours that a module imports, in functions too; types alone count as well."""
+    """Return our modules that a module imports, in functions and for types too."""
     package = ["jupyter_pai", *name.split(".")]
     if path.name != "__init__.py":
         package.pop()

@@ -1,4 +1,4 @@
-"""What a reader may see is marked as a text. (Of TypeScript the linter sees to that: `eslint.config.mjs`.)"""
+"""Every user-visible text is marked for translation. (The linter checks TypeScript: `eslint.config.mjs`.)"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ALLOWED = {
 
 
 def unmarked(path: Path) -> Iterator[str]:
-    """Words that are shown as they stand in the code."""
+    """Return texts that are shown without a translation."""
     for call in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(call, ast.Call):
             given = [word.value for word in call.keywords if word.arg in KEYWORDS]

@@ -33,7 +33,7 @@ def faults(page: Page, root: ElementHandle | str, *rules: str) -> list[str]:
 
 
 def unreachable(page: Page, root: ElementHandle) -> list[str]:
-    """Return the controls of a view that Tab does not reach, and those that do not show their focus.
+    """Return the controls of a view that Tab does not reach or that do not show their focus.
 
     Controls that are redrawn meanwhile, or take the focus when they appear, are checked a second time.
     """

@@ -165,7 +165,7 @@ def upload_into_a_new_folder(page: Page, pai: StandIn, data: Path) -> None:  # n
 
 
 def upload_an_existing_name(page: Page, pai: StandIn, data: Path) -> None:  # noqa: F811
-    """An existing name asks what to do."""
+    """Uploading a name that exists asks for a decision."""
     explorer = panel(page)
     (data / "a b.csv").write_text("22")
     explorer.locator('[data-upload="files"]').set_input_files([data / "a b.csv"])

@@ -56,8 +56,8 @@ def session_of(pai: StandIn) -> str:
 
 
 def run_alipai(pai: StandIn, script: str, **given: str) -> dict[str, Any]:
-    """Run a script that has `session`, `given` and `begun` (when that began, by `perf_counter`), and fills `told`; what
-    it told, and `output`, what it printed."""
+    """Run a script with `session`, `given` and `begun` (the start, by `perf_counter`), which fills `told`. Return
+    `told` with `output`, the printed text."""
     text = "import json, sys, time\nbegun = time.perf_counter()\ngiven, told = json.loads(sys.argv[1]), {}\n"
     text += session_of(pai) + dedent(script)
     text += "\nprint('\\n' + json.dumps(told))"

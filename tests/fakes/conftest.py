@@ -1,4 +1,4 @@
-"""A stand-in for the platform, for a test."""
+"""Fixture of a stand-in for one test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stand-in for JupyterHub's API on loopback: what a single-user server asks of it, and nothing else."""
+"""A stand-in for the part of JupyterHub's API, on loopback, that a single-user server calls."""
 
 from __future__ import annotations
 
@@ -65,17 +65,17 @@ class Hub:
 
     @property
     def prefix(self) -> str:
-        """Where the user's server is."""
+        """The path of the user's server."""
         return f"/user/{self.user}/" + (f"{self.server_name}/" if self.server_name else "")
 
     def logged_in(self, path: str) -> str:
-        """Where a browser goes on that came to log in, and whose user has done so: back, with a code."""
+        """Return the URL to which a browser is redirected after the login, with a code."""
         asked = parse_qs(urlsplit(path).query)
         self.codes.append(code := secrets.token_urlsafe(8))
         return f"{asked['redirect_uri'][0]}?{urlencode({'code': code, 'state': asked['state'][0]})}"
 
     def is_code(self, form: bytes) -> bool:
-        """Whether a server that wants the token of who logged in has its secret and a code, which goes once."""
+        """Return whether a token request has the right secret and an unused code."""
         said = parse_qs(form.decode())
         if said["client_secret"] != [self.token] or said["code"][0] not in self.codes:
             return False
@@ -96,7 +96,7 @@ class Hub:
         return 200, {}
 
     def environment(self, port: int) -> dict[str, str]:
-        """What the Hub tells a single-user server that it starts."""
+        """Return the environment of a single-user server started by the Hub."""
         prefix = self.prefix
         return {
             "JUPYTERHUB_API_TOKEN": self.token,

@@ -35,7 +35,7 @@ class Kept(KeyringBackend):
 
 
 class Locked(KeyringBackend):
-    """Is locked, and tells everything in its errors."""
+    """A locked keyring, whose errors contain everything."""
 
     priority = 1
 

@@ -1,4 +1,4 @@
-"""A real server on this machine that answers as a test says, or fails as networks do."""
+"""A real server on this machine that answers as scripted by a test, or fails like a network."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Seen:
 
 @dataclass
 class Answers:
-    """What a server has seen, and what it is to answer: in turn, the last one for ever."""
+    """The requests of a server and its scripted answers, in turn; the last one is repeated."""
 
     url: str = ""
     seen: list[Seen] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The official SDK works against the stand-in as it does against the platform: that proves the stand-in."""
+"""The official SDK works with the stand-in as with the platform."""
 
 from __future__ import annotations
 

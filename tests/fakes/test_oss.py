@@ -1,4 +1,4 @@
-"""The stand-in's OSS, proven with the official client."""
+"""The stand-in's OSS, tested with the official client."""
 
 from __future__ import annotations
 

@@ -322,7 +322,7 @@ def test_keys_are_sent_to_their_own_endpoint_only(storage: OssStorage, pai: Stan
 
 @pytest.fixture
 def proxy(pai: StandIn) -> Iterator[str]:
-    """A proxy, behind which every host is the stand-in."""
+    """A proxy that maps every host to the stand-in."""
 
     class Handler(BaseHTTPRequestHandler):
         def handle_any(self) -> None:

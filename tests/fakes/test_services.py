@@ -1,4 +1,4 @@
-"""The stand-in's OpenAPI services, proven with the official clients."""
+"""The stand-in's OpenAPI services, tested with the official clients."""
 
 from __future__ import annotations
 

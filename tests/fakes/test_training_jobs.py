@@ -1,4 +1,4 @@
-"""Corners of the stand-in's jobs: who may run them, where they end, and what they wait for."""
+"""Details of the stand-in's jobs: users, ends, and waiting."""
 
 from __future__ import annotations
 

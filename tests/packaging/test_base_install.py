@@ -1,4 +1,4 @@
-"""What `pip install jupyter-pai` brings along, and what it does not."""
+"""The packages that `pip install jupyter-pai` installs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HELD_BACK = {"jupyter-builder", "jsonschema", "zensical"}
 
 
 def pulled(requirements: Iterable[str]) -> set[str]:
-    """The packages that these need, and those that they need, as the installed ones say. Asks no index."""
+    """Return the packages and their requirements, transitively, from the installed metadata. No index is used."""
     found: set[tuple[str, str]] = set()
     waiting = [(Requirement(text), "") for text in requirements]
     while waiting:

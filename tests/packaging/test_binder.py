@@ -1,4 +1,4 @@
-"""The tutorials where Binder runs them: as `binder/` says, as uid 1000, under a base URL, without user namespaces."""
+"""The tutorials as on Binder: installed as in `binder/`, as uid 1000, under a base URL, without user namespaces."""
 
 from __future__ import annotations
 
@@ -70,15 +70,15 @@ class Tutorial:
         self.outputs = {cell: self.kernel.run(source, cell) for cell, source in code.items()}
 
     def text(self, cell: str) -> str:
-        """What a cell printed."""
+        """Return the text that a cell printed."""
         return self.outputs[cell].text
 
     def shown(self, cell: str) -> str:
-        """What a cell showed, as text."""
+        """Return the text that a cell displayed."""
         return str(self.outputs[cell].data[0]["text/plain"])
 
     def says(self, code: str) -> str:
-        """What another cell prints."""
+        """Run another cell and return its output."""
         return self.kernel.run(code).text
 
 

@@ -1,4 +1,4 @@
-"""What `make demo` and `make lab` run."""
+"""The programs of `make demo` and `make lab`."""
 
 from __future__ import annotations
 

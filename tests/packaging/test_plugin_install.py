@@ -1,4 +1,4 @@
-"""A backend of another package: built, installed and used, with no line of ours that knows of it."""
+"""A backend of another package: built, installed and used, without code for it in jupyter-pai."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def python(*words: str, **options: Any) -> str:
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is started from now on has the plug-in installed."""
+    """Programs started from now on have the plug-in installed."""
     monkeypatch.setenv("PYTHONPATH", str(example_plugin.site()))
 
 
@@ -68,7 +68,7 @@ def den(shared: Path, cli: Cli, folder: Path) -> Cli:
 
 
 def test_plugin_passes_its_conformance_tests(installed: None, tmp_path: Path) -> None:
-    """Its own tests, in a folder that has nothing of ours."""
+    """Run its tests in a folder without our files."""
     shutil.copy(example_plugin.EXAMPLE / "test_neighbour.py", tmp_path)
     said = python("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_neighbour.py", cwd=tmp_path)
     assert " passed" in said

@@ -1,4 +1,4 @@
-"""What a user installs: the wheel alone, in a fresh environment, without Node, as an ordinary user."""
+"""The wheel alone, in a fresh environment, without Node, as an ordinary user."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_mypy_sees_types_of_the_wheel(tmp_path: Path) -> None:
 
 
 def test_little_javascript_is_loaded_before_the_panel_opens(built: Path) -> None:
-    """Of our JavaScript JupyterLab loads the entry, and the pieces of the plugins and their style; views come later."""
+    """JupyterLab loads the entry, the plugins and their style at first; views are loaded later."""
     wheel = zipfile.ZipFile(next(built.glob("*.whl")))
     static = {
         path.rsplit("/", 1)[1]: wheel.read(path)

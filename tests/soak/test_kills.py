@@ -1,4 +1,4 @@
-"""The long counts: whoever is killed at whatever moment, nothing is lost, and nothing is left running."""
+"""Long runs: after kills at random moments nothing is lost, and no process is left."""
 
 from __future__ import annotations
 

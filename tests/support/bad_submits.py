@@ -1,4 +1,4 @@
-"""What users get wrong after `submit`, and what the answer must have in it, wherever it is said."""
+"""Wrong arguments of `submit`, and the expected message and fix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs as no well-behaved program writes them: what must come through byte for byte, and what every reader survives."""
+"""Logs that are hard to read: they are stored byte for byte, and every reader handles them."""
 
 from __future__ import annotations
 
@@ -71,5 +71,5 @@ def prepare(folder: Path) -> None:
 
 
 def command_of(name: str) -> str:
-    """What a job runs to write that log, in the folder that was prepared."""
+    """Return the command that writes a log, in the prepared folder."""
     return _COMMANDS[name][0] if name in _COMMANDS else f"cat '{name}.log'"

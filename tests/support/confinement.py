@@ -31,7 +31,7 @@ def no_locks() -> None:
 
 
 def no_locks_at_all() -> None:
-    """So are POSIX locks."""
+    """Reject POSIX locks too."""
     _answer(_FLOCK, errno.ENOSYS)
     _answer(_FCNTL, errno.ENOLCK, second=_F_SETLK)
 

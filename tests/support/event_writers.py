@@ -91,7 +91,7 @@ def records(events: Iterable[bytes]) -> bytes:
 
 
 def large_record(data: bytes) -> bytes:
-    """A record whose own checksum, which takes seconds to compute, is left out: nobody looks at it."""
+    """Return a record without the checksum of its data, which would take seconds to compute and is not checked."""
     length = struct.pack("<Q", len(data))
     return length + struct.pack("<I", masked_crc32c(length)) + data + bytes(4)
 

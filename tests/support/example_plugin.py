@@ -16,7 +16,7 @@ EXAMPLE = ROOT / "docs/examples/plugin"
 
 
 def site() -> Path:
-    """A folder into which the plug-in is installed from its wheel: whoever has it in PYTHONPATH has the plug-in."""
+    """Return a folder with the installed plug-in, for PYTHONPATH."""
     return made_once("neighbour", _install) / "site"
 
 

@@ -1,4 +1,4 @@
-"""Keys that open nothing, put together as the tests run: in no file of ours stands anything of their form."""
+"""Fake keys, generated at run time, so that no file contains the format of a key."""
 
 from __future__ import annotations
 

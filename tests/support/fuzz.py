@@ -1,4 +1,4 @@
-"""What the fuzz tests share: texts, and how many of them are tried (`make soak` sets FUZZ_EXAMPLES)."""
+"""Strategies of the fuzz tests, and their number of examples (`make soak` sets FUZZ_EXAMPLES)."""
 
 from __future__ import annotations
 

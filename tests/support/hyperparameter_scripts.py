@@ -266,7 +266,7 @@ def run(path: Path, *words: str) -> int:
 
 
 def declared(library: str, text: str, folder: Path) -> list[dict[str, Any]]:
-    """What the library says that a script declares, after it was run up to there."""
+    """Run the script, and return the hyperparameters that the library has declared."""
     path = folder / "declares.py"
     path.write_text(dedent(text))
     driver = _ARGPARSE if library == "argparse" else _CLICK

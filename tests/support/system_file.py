@@ -24,7 +24,7 @@ _BIND, _REC, _PRIVATE = 4096, 1 << 14, 1 << 18
 
 
 def command(folder: Path, *words: str) -> list[str]:
-    """What runs the interpreter with these words, `folder` being `/etc/jupyter`."""
+    """Return the command of the interpreter with `folder` as `/etc/jupyter`."""
     return [sys.executable, __file__, str(folder), *words]
 
 

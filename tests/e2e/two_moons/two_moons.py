@@ -1,4 +1,4 @@
-"""Two moons that a small neural network learns to tell apart. Nothing but the standard library."""
+"""The two-moons data set and a small neural network, with nothing but the standard library."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Net:
         self.out = [chance.gauss(0, 1 / math.sqrt(hidden)) for _ in range(hidden + 1)]
 
     def __call__(self, x: float, y: float) -> float:
-        """How likely a place belongs to the second moon."""
+        """Return the probability that a point belongs to the second moon."""
         hidden = [math.tanh(a * x + b * y + c) for a, b, c in self.layer]
         score = sum(weight * one for weight, one in zip(self.out, hidden, strict=False)) + self.out[-1]
         return 1 / (1 + math.exp(-score))

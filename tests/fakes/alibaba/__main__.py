@@ -1,4 +1,4 @@
-"""`python -m tests.fakes.alibaba FOLDER SETTINGS-AS-JSON`: the process of a stand-in."""
+"""Run a stand-in: `python -m tests.fakes.alibaba FOLDER SETTINGS-AS-JSON`."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _HEADER = re.compile(_ACS3 + r" Credential=([^,]+),SignedHeaders=([^,]+),Signatu
 
 
 class Nonces:
-    """What was used once, and must not be used again. Kept by key for as long as a date is good."""
+    """Nonces that were used, kept by key while a date is valid."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock, self._seen = clock, dict[tuple[str, str], float]()
@@ -39,7 +39,7 @@ class Nonces:
 
 
 def check(call: Call, body: bytes, keyring: Keyring, clock: Clock, nonces: Nonces) -> Key:
-    """Who signed. Raises Refusal as the gateway does."""
+    """Return the signing key. Raises Refusal like the gateway."""
     written = call.headers.get("authorization", "")
     if match := _HEADER.fullmatch(written):
         key = _key(call, match[1], keyring)

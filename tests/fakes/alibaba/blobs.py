@@ -1,4 +1,4 @@
-"""Where bytes lie: files that are written once, and go when nobody refers to them any more; with the sums of OSS."""
+"""Blobs: files that are written once and deleted with their last reference, with the checksums of OSS."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Blob:
     crc: int
 
     def spans(self, start: int, length: int) -> Iterator[tuple[Piece, int, int]]:
-        """Where a range lies: piece, first byte in it, and how many."""
+        """Return the pieces of a range: piece, first byte in it, and length."""
         for piece in self.pieces:
             count = min(piece.size - start, length)
             if count > 0:
@@ -84,13 +84,13 @@ class Writer:
             _write_all(self._file.fileno(), chunk)
 
     def close(self) -> Blob:
-        """That was all."""
+        """Finish writing."""
         self._file.close()
         md5 = self._md5.hexdigest() if self.with_md5 else f"{self.crc:016x}{self.size:016x}"
         return Blob((Piece(self.path, self.size),), self.size, md5.upper(), self.crc)
 
     def drop(self) -> None:
-        """Nobody wants it."""
+        """Discard the data."""
         self._file.close()
         self.path.unlink(missing_ok=True)
 
@@ -122,7 +122,7 @@ class Blobs:
         return writer.close()
 
     def of_blobs(self, parts: list[Blob], etag: str) -> Blob:
-        """One blob of several, in their order: nothing is copied, and its sum is made of theirs."""
+        """Join several blobs in order. Nothing is copied, and the checksum is computed from theirs."""
         size = crc = 0
         for part in parts:
             crc, size = joined(crc, part.crc, part.size), size + part.size

@@ -16,7 +16,7 @@ _LAST = chr(0x10FFFF)
 
 @dataclass(frozen=True)
 class Stored:
-    """An object: its blob, and what was said with it."""
+    """An object: its blob and its headers."""
 
     key: str
     blob: Blob
@@ -31,7 +31,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of an upload that goes on."""
+    """A part of a multipart upload."""
 
     number: int
     blob: Blob
@@ -40,7 +40,7 @@ class Part:
 
 @dataclass
 class Upload:
-    """A multipart upload that goes on."""
+    """A multipart upload in progress."""
 
     id: str
     key: str
@@ -51,7 +51,7 @@ class Upload:
 
 @dataclass
 class Page:
-    """A part of a listing: objects, folders (common prefixes), and after which word it goes on."""
+    """A page of a listing: objects, folders (common prefixes), and the marker of the next page."""
 
     objects: list[Stored] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Bucket:
             self._objects[stored.key] = stored
 
     def delete(self, key: str) -> None:
-        """An object is no more, if it was."""
+        """Delete an object if it exists."""
         with self._lock:
             if self._objects.pop(key, None) is not None:
                 del self._keys[bisect_left(self._keys, key)]
@@ -92,7 +92,7 @@ class Bucket:
             return [self._objects[key] for key in self._keys[first:end]]
 
     def page(self, prefix: str, delimiter: str, after: str, limit: int) -> Page:
-        """A page of what comes after a key."""
+        """Return a page of the keys after a key."""
         page, count = Page(), 0
         with self._lock:
             for key, folder in self._walk(prefix, delimiter, after):
@@ -108,7 +108,7 @@ class Bucket:
         return page
 
     def _walk(self, prefix: str, delimiter: str, after: str) -> Iterator[tuple[str, str]]:
-        """Keys, or the folders that stand for them."""
+        """Yield keys, or their common prefixes."""
         place = max(bisect_left(self._keys, prefix), bisect_right(self._keys, after) if after else 0)
         while place < len(self._keys) and (key := self._keys[place]).startswith(prefix):
             end = key.find(delimiter, len(prefix)) if delimiter else -1

@@ -35,7 +35,7 @@ class Call:
 
     @property
     def user(self) -> Key:
-        """Who signed."""
+        """The signing user."""
         assert self.key is not None, "the signature has been looked at"
         return self.key
 
@@ -47,7 +47,7 @@ class Call:
         return data
 
     async def go_on(self) -> None:
-        """To a client that asks whether it may send its body."""
+        """Answer a client that waits for `100 Continue`."""
         if self.headers.get("expect", "").lower() == "100-continue" and self.request._payload_writer is not None:
             await self.request._payload_writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 

@@ -1,4 +1,4 @@
-"""What a test can ask of a stand-in from outside, beside what the services answer."""
+"""The operations of a test on a stand-in, beside those of the services."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Control"]
 
 
 class Control:
-    """Calls by name, with arguments as JSON. One port of its own, which no client is told."""
+    """Calls by name, with JSON arguments, on a port of its own."""
 
     def __init__(
         self,

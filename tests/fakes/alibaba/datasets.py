@@ -11,7 +11,7 @@ __all__ = ["Datasets"]
 
 
 class Datasets:
-    """Where the data of each version is, the newest last."""
+    """The location of each version's data, the newest last."""
 
     def __init__(self) -> None:
         self._versions: dict[str, dict[str, str]] = {}

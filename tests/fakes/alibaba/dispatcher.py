@@ -23,7 +23,7 @@ _SMALL = 1 << 16
 
 
 class Service(ABC):
-    """What stands behind a desk."""
+    """A service behind a dispatcher."""
 
     name = ""
     # The header that tells a request's id.
@@ -31,7 +31,7 @@ class Service(ABC):
 
     @abstractmethod
     def accept(self, call: Call) -> None:
-        """Find out what is asked: service and action."""
+        """Find the service and the action of a call."""
 
     @abstractmethod
     async def answer(self, call: Call) -> Answer:
@@ -47,13 +47,13 @@ class Service(ABC):
 
 
 class Dispatcher:
-    """Takes requests for one service; `notes` is a list of what came. Answers tell the time of `clock`."""
+    """Receives requests for one service and records them in `notes`. Replies have the time of `clock`."""
 
     def __init__(self, service: Service, faults: Faults, notes: list[dict[str, Any]], clock: Clock) -> None:
         self._service, self._faults, self._notes, self._clock = service, faults, notes, clock
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """One request."""
+        """Process one request."""
         call = Call(request, self._service.name)
         began = time.time()
         note: dict[str, Any] = {"time": began, "method": call.method, "path": call.path, "query": call.query}
@@ -127,7 +127,7 @@ def _whole(call: Call, answer: Answer) -> web.Response:
 
 
 async def _send_blob(request: web.BaseRequest, response: web.StreamResponse, blob: Blob, answer: Answer) -> None:
-    """By the system, from files to the socket."""
+    """Send a blob with `sendfile`."""
     assert request.transport is not None
     # The headers are held back until the first byte of the body.
     first = min(1024, answer.length)
@@ -140,7 +140,7 @@ async def _send_blob(request: web.BaseRequest, response: web.StreamResponse, blo
 
 
 def _reset(request: web.BaseRequest) -> None:
-    """End a connection so that the other side is told that it was reset."""
+    """Reset a connection."""
     if request.transport is None:
         return
     connection = request.transport.get_extra_info("socket")

@@ -1,4 +1,4 @@
-"""What goes wrong on purpose."""
+"""Injected faults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KINDS = ("500", "503", "throttled", "reset", "cut", "delay", "lost", "refused")
 
 @dataclass
 class Fault:
-    """One thing that goes wrong, for `service:action` that match a pattern."""
+    """A fault for `service:action` that match a pattern."""
 
     kind: str
     match: str = "*"
@@ -50,7 +50,7 @@ class Faults:
         self._faults.clear()
 
     def pick(self, action: str) -> Fault | None:
-        """What goes wrong with this request."""
+        """Return the fault of a request."""
         for fault in list(self._faults):
             if fnmatchcase(action, fault.match) and self._strikes(fault):
                 self.struck += 1

@@ -1,4 +1,4 @@
-"""A job's own folder: code and inputs come from OSS, outputs go there while it runs."""
+"""A job's folder: code and inputs are fetched from OSS, outputs are written back while it runs."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Folder:
             stored.blob.copy_to(path)
 
     def save(self) -> None:
-        """Write back what changed since the last time, and forget what is no more."""
+        """Write changes back, and forget deleted files."""
         found = self._outputs()
         self._job.written = {path.relative_to(self._ml / "output").parts[0] for _state, path, *_ in found.values()}
         for name, (state, path, bucket, key) in found.items():

@@ -1,4 +1,4 @@
-"""A stand-in as tests hold it: addresses, keys, and what can be done to it from outside."""
+"""The stand-in as tests use it: URLs, keys, and control from outside."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROOT = Path(__file__).parents[3]
 
 
 class AccessKey(NamedTuple):
-    """What a client signs with; the token is empty unless it is of STS."""
+    """The key of a client. The token is empty unless it is temporary."""
 
     id: str
     secret: str
@@ -30,7 +30,7 @@ class AccessKey(NamedTuple):
 
 @contextmanager
 def stand_in(folder: Path, **settings: Any) -> Iterator[StandIn]:
-    """Run a stand-in in a process of its own; it keeps its files in a folder. Settings: `settings.Settings`."""
+    """Run a stand-in in its own process, with its files in a folder. Settings: `settings.Settings`."""
     told = Settings(**settings)
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", f"{__package__}", str(folder), json.dumps(asdict(told))]
@@ -77,7 +77,7 @@ class StandIn:
 
     @property
     def oss_endpoint(self) -> str:
-        """Base URL of OSS; buckets come in the path."""
+        """Base URL of OSS. Buckets are in the path."""
         return f"http://127.0.0.1:{self._ports['oss']}"
 
     @property
@@ -94,7 +94,7 @@ class StandIn:
         self.call("forget_requests")
 
     def count(self, service: str = "", action: str = "") -> int:
-        """How many requests came, of a service and an action if they are given."""
+        """Return the number of requests, optionally of a service and an action."""
         return sum(
             1
             for r in self.requests
@@ -121,7 +121,7 @@ class StandIn:
         self.call("set_clock", offset=offset)
 
     def make_bucket(self, name: str, region: str = "") -> None:
-        """Another bucket; one in another region is not to be reached here."""
+        """Create another bucket. One in another region is not reachable here."""
         self.call("make_bucket", name=name, region=region)
 
     @property
@@ -144,7 +144,7 @@ class StandIn:
         self.call("fail_next", status=status, code=code, message=message)
 
     def fail_next_board(self, reason: str = "it was to fail") -> None:
-        """The next TensorBoard that is started does not come up."""
+        """Let the next started TensorBoard fail."""
         self.call("fail_next_board", reason=reason)
 
     def credentials_uri(self, seconds: float = 3600) -> str:
@@ -189,7 +189,7 @@ class StandIn:
         return variables | ({"ALIBABA_CLOUD_SECURITY_TOKEN": key.token} if key.token else {})
 
     def proxy_environment(self) -> dict[str, str]:
-        """Variables for clients that know the public hosts only: their requests come here, by HTTPS."""
+        """Return variables for clients that know the public hosts only; their requests are sent here by HTTPS."""
         return {
             "HTTPS_PROXY": f"http://127.0.0.1:{self._ports['proxy']}",
             "NO_PROXY": "127.0.0.1,localhost",
@@ -214,15 +214,15 @@ class StandIn:
 
 
 class FaultSwitch:
-    """What is to go wrong: `pai.faults.add("500", "paistudio:Create*", count=2)`."""
+    """Faults to inject: `pai.faults.add("500", "paistudio:Create*", count=2)`."""
 
     def __init__(self, pai: StandIn) -> None:
         self._pai = pai
 
     def add(self, kind: str, match: str = "*", **how: Any) -> None:
-        """From now on, for requests whose `service:action` match; of several faults the first that strikes is taken.
+        """Add a fault for requests whose `service:action` match. The first fault that applies is used.
 
-        `faults.Fault` says what there is: `probability`; `count` requests and no more; `after` so many that go well;
+        Arguments, see `faults.Fault`: `probability`; `count` requests at most; `after` a number of successful ones;
         `seconds` of a `delay`; `status`, `code` and `message` of `refused`.
         """
         self._pai.call("add_fault", kind=kind, match=match, **how)
@@ -233,12 +233,12 @@ class FaultSwitch:
 
     @property
     def struck(self) -> int:
-        """How many requests something went wrong with."""
+        """Return the number of requests with a fault."""
         return int(self._pai.call("struck"))
 
 
 class Objects:
-    """What lies in a bucket, without a request to OSS."""
+    """The objects of a bucket, without a request to OSS."""
 
     def __init__(self, pai: StandIn) -> None:
         self._pai = pai

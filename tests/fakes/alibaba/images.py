@@ -12,7 +12,7 @@ _REGION = "cn-shanghai"
 
 
 def registry_of(region: str) -> str:
-    """Where the platform's own images are."""
+    """Return the registry of the platform's own images."""
     return f"registry.{region}.aliyuncs.com/pai-dlc/"
 
 
@@ -73,7 +73,7 @@ class Images:
         self._own: list[dict[str, Any]] = []
 
     def operations(self) -> list[Operation]:
-        """What can be asked for."""
+        """The operations of this service."""
         return [
             Operation("aiworkspace", "ListImages", "GET", "/images", self._list),
             Operation("aiworkspace", "AddImage", "POST", "/images", self._add),
@@ -119,6 +119,6 @@ def _matches(image: dict[str, Any], query: dict[str, str], wanted: dict[str, str
 
 
 def _told(image: dict[str, Any], verbose: bool) -> Reply:
-    """Labels come only to whom asks for them."""
+    """Labels are returned only if requested."""
     told = {name: value for name, value in image.items() if name != "Labels"}
     return told | ({"Labels": [{"Key": k, "Value": v} for k, v in image["Labels"].items()]} if verbose else {})

@@ -51,13 +51,13 @@ QUOTAS = {"quota1stand": (64, 4, 256), "quota2empty": (0, 0, 0)}
 
 
 class InstanceTypes:
-    """What jobs can run on; `jobs` gives those there are."""
+    """Instance types and their use; `jobs` returns the existing jobs."""
 
     def __init__(self, workspace_id: str, clock: Clock, jobs: Callable[[], Iterable[TrainingJob]]) -> None:
         self._workspace_id, self._clock, self._jobs = workspace_id, clock, jobs
 
     def operations(self) -> list[Operation]:
-        """What can be asked for."""
+        """The operations of this service."""
         return [
             Operation("dlc", "ListEcsSpecs", "GET", "/ecsspecs", self._specs),
             Operation("paistudio", "GetSpotPriceHistory", "GET", "/spots/{InstanceType}/pricehistory", self._prices),
@@ -107,7 +107,7 @@ class InstanceTypes:
         return self._told(name)
 
     def has_room(self, job: TrainingJob) -> bool:
-        """Whether the job's quota, if it has one, has enough that no running job uses."""
+        """Return whether the job's quota, if any, has enough free resources."""
         name = (job.asked.get("ComputeResource") or {}).get("ResourceId")
         if name not in QUOTAS:
             return True
@@ -149,8 +149,8 @@ class InstanceTypes:
 
 
 def _history(spec: Reply, since: float, until: float) -> list[Reply]:
-    """What a type has cost as a spot machine, each hour in two zones, oldest first: what it costs now in one, and a
-    little more in the other; it was dearer by a hundredth for each hour of a day that it is ago."""
+    """Return the spot prices of a type, one per hour in two zones, oldest first: the current price in one zone and a
+    little more in the other, rising by a hundredth per hour of the past day."""
     if "Spot" not in spec["PaymentTypes"] or spec["SpotStockStatus"] == "NoStock":
         return []
     hours = range(int(-(-since // 3600)), int(until // 3600) + 1)

@@ -32,12 +32,12 @@ class Lines:
         self._times: list[float] = []
 
     def add(self, text: str, moment: float) -> None:
-        """One more."""
+        """Add a line."""
         self.texts.append(text)
         self._times.append(moment)
 
     def between(self, start: float | None, end: float | None) -> list[str]:
-        """Those of a span of time; both ends belong to it."""
+        """Return the lines of a time span, with both ends."""
         if start is None and end is None:
             return self.texts
         first = 0 if start is None else bisect_left(self._times, start)
@@ -57,7 +57,7 @@ class Instance:
 
 
 class TrainingJob:
-    """A job: what was asked for, and all that became of it."""
+    """A training job: its request and its history."""
 
     def __init__(self, asked: dict[str, Any], user_id: str, clock: Clock) -> None:
         self.id = f"train{secrets.token_hex(6)}"
@@ -96,7 +96,7 @@ class TrainingJob:
 
     @property
     def nodes(self) -> int:
-        """How many instances it is to have."""
+        """The number of requested instances."""
         resource = self.asked.get("ComputeResource") or {}
         return int(resource.get("EcsCount") or resource.get("InstanceCount") or 1)
 
@@ -117,7 +117,7 @@ class TrainingJob:
         self.events.add(f"{iso(now)} {text}", now)
 
     def make_instances(self) -> None:
-        """Its nodes come to be."""
+        """Create the instances."""
         names = ["master-0", *(f"worker-{number}" for number in range(self.nodes - 1))]
         self.instances = [Instance(f"{self.id}-{name}", name.split("-")[0].title()) for name in names]
         self.lines_of = {instance.name: Lines() for instance in self.instances}
@@ -134,7 +134,7 @@ class TrainingJob:
         self.lines, self.lines_of = Lines(), {name: Lines() for name in self.lines_of}
 
     def age(self, seconds: float) -> None:
-        """It was created so much earlier."""
+        """Move the creation into the past."""
         self.created -= seconds
         self.modified -= seconds
 

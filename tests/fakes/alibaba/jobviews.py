@@ -1,4 +1,4 @@
-"""What is told of a training job, as it goes over the wire."""
+"""Replies about a training job."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def whole(job: TrainingJob, region: str) -> Reply:
 
 
 def item(job: TrainingJob) -> Reply:
-    """As a row of a list."""
+    """Return the row of a list."""
     told = _common(job) | {"DlcJobId": job.dlc_id}
     told["ComputeResource"] = {
         n: v for n, v in told["ComputeResource"].items() if n not in ("SpotSpec", "UseSpotInstance")

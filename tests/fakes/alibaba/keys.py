@@ -1,4 +1,4 @@
-"""Access keys: who signs, until when, and what they may do."""
+"""Access keys: users, expiry and permissions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Key:
     user_id: str = "200000000000000001"
 
     def may(self, action: str) -> bool:
-        """Whether `service:action` is allowed."""
+        """Return whether `service:action` is allowed."""
         return not any(fnmatchcase(action, pattern) for pattern in [*_FORBIDDEN[self.role], *self.denied])
 
 
@@ -64,7 +64,7 @@ class Keyring:
         return self._keys.get(key_id)
 
     def expired(self, key: Key) -> bool:
-        """Whether its time is over."""
+        """Return whether the key has expired."""
         return key.expires is not None and key.expires <= self._clock.now()
 
     def __iter__(self) -> Iterator[Key]:

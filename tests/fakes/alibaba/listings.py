@@ -1,4 +1,4 @@
-"""What lies in buckets, as XML."""
+"""Replies about the contents of buckets, as XML."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _page(bucket: Bucket, query: dict[str, str], after: str) -> Page:
 
 
 def _namer(query: dict[str, str]) -> Callable[[str], str]:
-    """How keys are written: percent signs where the client asks for them."""
+    """Return how keys are written: percent-encoded if the client requests it."""
     return (lambda key: quote(key, safe="")) if query.get("encoding-type") == "url" else str
 
 

@@ -68,7 +68,7 @@ def _checked(call: Call, writer: Writer, chunks: list[bytes]) -> Blob:
 
 
 def kept_headers(call: Call) -> dict[str, str]:
-    """What is said of an object, and told again with it."""
+    """Return the headers that are stored with an object."""
     kept = {
         name.title() if name in _KEPT else name: value
         for name, value in call.headers.items()
@@ -118,7 +118,7 @@ def _told(stored: Stored) -> dict[str, str]:
 
 
 def _check_conditions(call: Call, stored: Stored) -> None:
-    """What the client asks of the object before it wants it."""
+    """Check the conditional headers of a request."""
     headers = call.headers
     if (wanted := headers.get("if-match")) and stored.etag.strip('"') not in wanted:
         raise _precondition("If-Match")

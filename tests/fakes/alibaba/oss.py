@@ -69,7 +69,7 @@ class Oss(Service):
         return self.buckets[name]
 
     def store(self, bucket: str, key: str, data: bytes | Path, headers: dict[str, str] | None = None) -> Stored:
-        """Put an object without a request: jobs do. Raises KeyError if there is no such bucket."""
+        """Store an object without a request, for jobs. Raises KeyError if the bucket does not exist."""
         blob = self.blobs.of_bytes(data) if isinstance(data, bytes) else self.blobs.of_file(data)
         stored = Stored(key, blob, self.clock.now(), headers or {"Content-Type": "application/octet-stream"})
         self.buckets[bucket].put(stored)

@@ -30,7 +30,7 @@ _V4 = "OSS4-HMAC-SHA256"
 
 
 def check(call: Call, resource: str, keyring: Keyring, clock: Clock, region: str) -> Key:
-    """Who signed a request for a resource (`/bucket/key`). Raises Refusal as OSS does."""
+    """Return the signing key of a request for a resource (`/bucket/key`). Raises Refusal like OSS."""
     written = call.headers.get("authorization", "")
     if written.startswith(_V4):
         return _check_v4(call, resource, keyring, clock, region, _fields(written))

@@ -62,7 +62,7 @@ class Runs:
                 await self._run_nodes(job, folder)
 
     def _doomed(self, job: TrainingJob, status: str) -> bool:
-        """Whether it ends here instead of going on to a status, as its test, or what it was given, wants."""
+        """Return whether the job ends here instead of entering a status, as its test or its request demands."""
         if job.fate is None or (_LAST.get(job.fate[0], "Running") != status):
             return False
         job.error = {"Code": job.fate[1], "Message": job.fate[2], "AdditionalInfo": ""}
@@ -78,7 +78,7 @@ class Runs:
             await asyncio.sleep(self._settings.pause)
 
     def ask_for_room(self, has_room: Callable[[TrainingJob], bool]) -> None:
-        """Who knows whether there is room for a job."""
+        """Set the function that checks whether a job fits."""
         self._has_room = has_room
 
     def stop(self, job: TrainingJob) -> None:
@@ -96,7 +96,7 @@ class Runs:
         return job.stop_wanted
 
     def _check_image(self, job: TrainingJob) -> None:
-        """Official registries are known; of others nobody here knows what they hold."""
+        """Check the image. Only the tags of official registries are known."""
         image = job.spec["Image"]
         if image.startswith(registry_of(self._settings.region)) and image not in {row["ImageUri"] for row in IMAGES}:
             raise Unreachable(f"Failed to pull image {image}: not found")
@@ -178,7 +178,7 @@ class Runs:
         return code
 
     def _commands(self, job: TrainingJob, folder: Folder) -> list[list[str]]:
-        """What is run: requirements first, if the test wants them to be installed."""
+        """Return the commands: the requirements first, if the test installs them."""
         wanted = job.asked.get("PythonRequirements") or []
         listed = folder.path / "ml/usercode/requirements.txt"
         job.pip = [*(["-r", "requirements.txt"] if listed.is_file() else []), *wanted]
@@ -226,7 +226,7 @@ class Runs:
 
 
 async def _read(output: int, instance: Instance, watcher: Watcher) -> None:
-    """Until nobody holds the other end of the pipe, or this is cancelled."""
+    """Yield until all writers close the pipe, or until cancelled."""
     reader = asyncio.StreamReader()
     pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(output, "rb", buffering=0)

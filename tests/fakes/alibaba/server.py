@@ -74,7 +74,7 @@ async def serve(folder: Path, settings: Settings) -> None:
 
 
 async def _end_of_input() -> None:
-    """Whoever started us holds the other end, and lets go of it whatever happens to them."""
+    """Wait until the parent closes its end of the pipe, also by its death."""
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     await reader.read()

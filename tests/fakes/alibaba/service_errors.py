@@ -1,4 +1,4 @@
-"""How a service says no. Whoever refuses raises; one place a service writes it as that service does."""
+"""Error replies of services. `Refusal` is raised, and one function of a service formats it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["CutOff", "Refusal"]
 
 
 class Refusal(Exception):
-    """An error reply: status, code and message, headers, and what else its body says."""
+    """An error reply: status, code, message, headers, and further fields of the body."""
 
     def __init__(
         self, status: int, code: str, message: str, headers: dict[str, str] | None = None, **more: Any

@@ -24,7 +24,7 @@ _VERSIONS = {"2022-01-12": "paistudio", "2020-12-03": "dlc", "2021-02-04": "aiwo
 
 
 class Asked:
-    """An operation's parameters: from the path, the query, and the body; and who asks."""
+    """The parameters of an operation, from path, query and body, and its user."""
 
     def __init__(self, path: dict[str, str], query: dict[str, str], body: dict[str, Any], key: Key) -> None:
         self.path, self.query, self.body, self.key = path, query, body, key
@@ -37,7 +37,7 @@ class Asked:
         return value
 
     def page(self, found: list[Any], default: int = 10, most: int = 100) -> list[Any]:
-        """The page that is asked for."""
+        """Return the requested page."""
         size, number = self.number("PageSize", default, most), self.number("PageNumber", 1, 10**9)
         return found[(number - 1) * size : number * size]
 

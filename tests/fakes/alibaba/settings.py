@@ -1,4 +1,4 @@
-"""What a stand-in can be told when it starts."""
+"""Settings of a stand-in."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Tensorboards:
         self.address = ""
 
     def operations(self) -> list[Operation]:
-        """What can be asked for."""
+        """The operations of this service."""
         table = [
             ("CreateTensorboard", "POST", "/tensorboards", self._create),
             ("ListTensorboards", "GET", "/tensorboards", self._list),
@@ -138,7 +138,7 @@ class Tensorboards:
         return {"TensorboardId": board.id}
 
     def fail_next(self, reason: str) -> None:
-        """The next that is started does not come up."""
+        """Let the next started TensorBoard fail."""
         self._fates.append(reason)
 
     def _fate(self) -> str:
@@ -158,7 +158,7 @@ class Tensorboards:
         return {"TensorboardSharedUrl": f"{self.address}/{board.id}/?token={secrets.token_hex(8)}"}
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
-        """A page: an error of the gateway until the program behind it has come up."""
+        """Serve a page: a gateway error until the program behind it is ready."""
         board = self._boards.get(request.path.strip("/").split("/")[0])
         if board is None or self._status(board) != "Running":
             return web.Response(status=404, text="no such application")

@@ -33,7 +33,7 @@ _PATH = "/trainingjobs/{TrainingJobId}/instances/{InstanceId}/webterminals"
 
 
 class Terminals:
-    """Of the jobs whose folders lie below one."""
+    """Terminals of the jobs below a folder."""
 
     def __init__(self, find: Callable[[Asked], TrainingJob], folder: Path, clock: Clock) -> None:
         self._find, self._folder, self._clock = find, folder, clock
@@ -43,7 +43,7 @@ class Terminals:
         self.address = ""
 
     def operations(self) -> list[Operation]:
-        """What can be asked for."""
+        """The operations of this service."""
         return [
             Operation("paistudio", "CreateInstanceWebTerminal", "POST", _PATH, self._create),
             Operation("paistudio", "CheckInstanceWebTerminal", "POST", f"{_PATH}/action/check", self._check),
@@ -105,7 +105,7 @@ def _own() -> None:
 
 
 async def _tell(ours: int, socket: web.WebSocketResponse) -> None:
-    """What the shell says, to its end."""
+    """Send the output of the shell until it ends."""
     loop = asyncio.get_running_loop()
     with suppress(OSError):  # As when the last one lets go of the other end.
         while data := await loop.run_in_executor(None, os.read, ours, 1 << 16):

@@ -42,7 +42,7 @@ class Training:
         self.fates: list[tuple[str, str, str]] = []
 
     def operations(self) -> list[Operation]:
-        """What can be asked for."""
+        """The operations of this service."""
         table: list[tuple[str, str, str, Handler]] = [
             ("CreateTrainingJob", "POST", "/trainingjobs", self._create),
             ("ListTrainingJobs", "GET", "/trainingjobs", self._list),
@@ -63,7 +63,7 @@ class Training:
         return lambda asked: view(self.find(asked), asked)
 
     def find(self, asked: Asked) -> TrainingJob:
-        """The job that is asked for. Raises Refusal."""
+        """Return the requested job. Raises Refusal."""
         job = self.jobs.get(asked.path["TrainingJobId"])
         if job is None:
             message = f"Training job {asked.path['TrainingJobId']} is not found."
@@ -71,7 +71,7 @@ class Training:
         return job
 
     def add(self, body: dict[str, Any], user_id: str = "200000000000000001") -> TrainingJob:
-        """A job that nothing runs: its test says what becomes of it."""
+        """Add a job that is not executed; its test sets its status."""
         job = TrainingJob({"WorkspaceId": self._workspace_id} | body, user_id, self._clock)
         self.jobs[job.id] = job
         return job
@@ -151,7 +151,7 @@ def _order(job: TrainingJob, by: str) -> Any:
 
 
 def _check(body: dict[str, Any], workspace_id: str) -> None:
-    """What the service refuses at once."""
+    """Check what the service rejects at once."""
     for name in ("TrainingJobName", "WorkspaceId"):
         if not body.get(name):
             raise Refusal(400, f"Missing{name}", f"{name} is mandatory for this action.")

@@ -1,4 +1,4 @@
-"""What is reached without a signature: TensorBoards, terminals, and a source of credentials as machines have one."""
+"""Pages without signatures: TensorBoards, terminals, and a credentials URI."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ __all__ = ["Pages"]
 
 
 class Pages:
-    """`/credentials?seconds=60` gives a new key of STS each time, in the form that `ALIBABA_CLOUD_CREDENTIALS_URI` is
-    asked in; `/terminal/` leads to a terminal; all else is a TensorBoard's."""
+    """`/credentials?seconds=60` returns a new temporary key in the format of `ALIBABA_CLOUD_CREDENTIALS_URI`;
+    `/terminal/` is a terminal; all else is a TensorBoard."""
 
     def __init__(self, boards: Tensorboards, terminals: Terminals, keyring: Keyring) -> None:
         self._boards, self._terminals, self._keyring = boards, terminals, keyring

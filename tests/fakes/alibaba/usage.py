@@ -1,4 +1,4 @@
-"""What the processes of a job use, measured."""
+"""Measured resource usage of a job's processes."""
 
 from __future__ import annotations
 

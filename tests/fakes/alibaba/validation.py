@@ -91,7 +91,8 @@ def _example(hint: Any) -> Any:
 
 
 def _wrong(hint: Any, value: Any, place: str, few: int) -> str:
-    """What does not fit, in words, or nothing. Of lists, `few` members are looked at; all of them if it is 0."""
+    """Return a description of the first mismatch, or nothing. Of lists, `few` members are checked; all of them if it is
+    0."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if value is None or hint is Any or hint is NoneType:
         return ""

@@ -1,4 +1,4 @@
-"""What the service puts into the environment of a job."""
+"""The environment variables that the service sets in a job."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def hyperparameters(job: TrainingJob) -> dict[str, str]:
 
 
 def name_of(word: str) -> str:
-    """As it stands in a variable's name."""
+    """Return the form of a name in variables."""
     return re.sub(r"[^A-Za-z0-9]", "_", word).upper()
 
 

@@ -1,4 +1,4 @@
-"""AIWorkSpace: the workspace, who is in it, and where it stores."""
+"""AIWorkSpace: the workspace, its members, and its storage."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _CODES = (
 
 
 class Workspaces:
-    """One workspace; its default bucket can be none."""
+    """One workspace, optionally without a default bucket."""
 
     def __init__(self, workspace_id: str, name: str, storage: str, created: float) -> None:
         self._id, self._name, self._created = workspace_id, name, created
         self.storage = storage
 
     def operations(self) -> list[Operation]:
-        """What can be asked for."""
+        """The operations of this service."""
         table = [
             ("ListWorkspaces", "/workspaces", self._list),
             ("GetWorkspace", "/workspaces/{WorkspaceId}", self._get),

@@ -81,7 +81,7 @@ def test_failing_jobs_show_reason_and_fix(cli: Cli, folder: Path, words: str, wh
 def test_doubtful_hyperparameters_are_submitted_with_a_note(
     cli: Cli, folder: Path, words: str, what: str, fix: str
 ) -> None:
-    """Without a terminal there is no prompt: the job is submitted, and fails as the note says."""
+    """Without a terminal there is no prompt: the job is submitted, and fails as the note predicts."""
     prepare(folder)
     done = cli("submit", *shlex.split(words), "--wait")
     assert done.returncode == 1
@@ -490,7 +490,7 @@ def test_notebook_is_submitted_from_the_command_line(cli: Cli, folder: Path) -> 
 
 
 def test_concurrent_followers_print_the_whole_log(cli: Cli, folder: Path) -> None:
-    """One follows the job, the other reads what is stored: both see all of it, once."""
+    """One process follows the job, the other reads stored data: both print all of it, once."""
     (folder / "a").touch()
     command = f"i=0; while [ ! -e {folder}/go ]; do echo $i; i=$((i+1)); sleep 0.01; done"
     found = job(cli, "--command", command, "--metric", r"n=^(\d+)$")

@@ -1,4 +1,5 @@
-"""Credentials of a profile on the command line: asked for or piped in, in a keyring or a file, never seen again."""
+"""Credentials of a profile on the command line: prompted for or piped in, stored in a keyring or a file, never
+shown."""
 
 from __future__ import annotations
 

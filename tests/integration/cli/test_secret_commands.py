@@ -1,4 +1,4 @@
-"""Secrets on the command line: piped in or asked for, in a keyring or in the file, and never seen again."""
+"""Secrets on the command line: piped in or prompted for, stored in the keyring or the file, never shown."""
 
 from __future__ import annotations
 

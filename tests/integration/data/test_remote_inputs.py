@@ -160,7 +160,7 @@ def prune(engine: EmbeddedClient, **criteria: Any) -> dict[str, Any]:
 
 
 def aged(home: Home, days: float) -> None:
-    """As if nothing had been used for so long."""
+    """Make all inputs look unused for a number of days."""
     then = time.time() - days * 86_400
     for path in home.inputs.iterdir():
         for one in (path / "ready", path):

@@ -18,7 +18,7 @@ _ATTRIBUTES = struct.pack("<6Q3I", 1, 0, 0, 0, 0, 0, 0, 0, 0) + struct.pack("<7I
 
 
 def serve(device: int) -> None:
-    """Answer what a look at the root asks."""
+    """Serve requests about the root folder."""
     while True:
         asked = os.read(device, 1 << 20)
         _length, kind, unique = struct.unpack_from("<IIQ", asked)

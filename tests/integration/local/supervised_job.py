@@ -41,7 +41,7 @@ def power_off(job_id: str) -> None:
 
 
 def is_alive(folder: JobFolder) -> bool:
-    """Whether supervisor or guard of a job live."""
+    """Return whether the supervisor or the guard of a job is alive."""
     return liveness_of(folder) is Liveness.ALIVE
 
 

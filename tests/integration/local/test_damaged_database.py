@@ -117,7 +117,7 @@ def test_damaged_database_is_rebuilt_from_job_files(
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_running_engine_replaces_a_damaged_database(home: Home, damage: Callable[[Path], None], tmp_path: Path) -> None:
-    """Its job goes on, and is stored; so is a new one. Another engine finds them too."""
+    """Its job continues and is stored; so is a new one. Another engine finds both."""
     engine = EmbeddedClient()
     try:
         handle = submit(engine, f"echo up; while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; exit 4")
@@ -159,7 +159,7 @@ def test_two_engines_rebuild_the_database_once(home: Home, jobs: list[dict[str, 
 def test_damaged_job_file_affects_no_other_job(
     home: Home, jobs: list[dict[str, Any]], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As a power cut leaves files: empty, half, or not there."""
+    """A power cut leaves files empty, truncated or missing."""
     for job, name, text in [
         (jobs[0], "job.json", ""), (jobs[1], "job.json", '{"key": "k"}'), (jobs[2], "spec.json", '{"na'),
         (jobs[3], "job.json", "[]"),
@@ -178,7 +178,7 @@ def test_damaged_job_file_affects_no_other_job(
 
 @contextlib.contextmanager
 def locked(home: Home) -> Any:
-    """Another process writes and does not come to an end."""
+    """Hold the database locked by another process."""
     with contextlib.closing(sqlite3.connect(home.database, isolation_level=None)) as holder:
         holder.execute("BEGIN IMMEDIATE")
         yield

@@ -1,4 +1,4 @@
-"""What a power cut, a restart, a wrong clock or a user's hand leaves of a job's files: said, and no other's."""
+"""Job files damaged by a power cut, a restart, a wrong clock or a user are reported, and affect no other job."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_rerun_without_packed_code_is_rejected(engine: EmbeddedClient, home: Hom
 
 
 def test_output_parameters_are_found_after_a_clock_change(engine: EmbeddedClient, tmp_path: Path) -> None:
-    """Of a job whose clock was set back; and of one that finds those of an earlier job."""
+    """A job whose clock was set back, and one that finds parameters of an earlier job."""
     write = "mkdir -p $PAI_WORKING_DIR/../output/output_parameters; cd $PAI_WORKING_DIR/../output/output_parameters"
     first = submit(engine, f"{write}; echo 1 > a; echo 1 > b; touch -d 2001-01-01 a b", output_path=str(tmp_path / "o"))
     assert first.wait().output_parameters == {"a": "1\n", "b": "1\n"}, first.logs()

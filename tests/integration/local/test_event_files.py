@@ -1,4 +1,4 @@
-"""Jobs that write for TensorBoard: their points come while they run, each job's own, and whoever follows."""
+"""Jobs that write event files: points arrive while they run, separately per job, also after a change of the engine."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_damaged_cursor_restarts_reading(home: Home, folder: Path, tmp_path: Pat
 
 
 def test_job_end_is_stored_after_all_points_are_read(engine: EmbeddedClient, tmp_path: Path) -> None:
-    """More than is read at one look."""
+    """There are more points than one poll reads."""
     image = summary_pb2.Summary.Value(tag="image")
     image.image.encoded_image_string = b"x" * (1 << 20)
     data = [large_record(event(n, image, simple("loss", n))) for n in range(20)]

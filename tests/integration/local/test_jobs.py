@@ -91,7 +91,7 @@ def test_job_that_exits_with_0_on_stop_has_succeeded(engine: EmbeddedClient) -> 
 
 
 def test_script_may_clean_up_on_stop(engine: EmbeddedClient, folder: Path) -> None:
-    """No shell stands between it and the stop."""
+    """No shell is between the script and the signal."""
     script(
         folder,
         """
@@ -358,7 +358,7 @@ def test_full_disk_fails_the_submit_without_leftovers(
 def test_temporarily_full_disk_loses_nothing(
     home: Home, small_disk: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Log, metrics and database pause, and go on."""
+    """Log, metrics and database pause and resume."""
     monkeypatch.setenv("JUPYTER_PAI_HOME", str(small_disk / "state"))
     script(folder, """
         import pathlib, time

@@ -1,4 +1,4 @@
-"""The disk of the state folder: network disks are recognised, and go without WAL; disks without locks are said."""
+"""File systems of the state folder: network disks are detected and used without WAL; missing locks are reported."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_disk_without_locks_is_reported_and_runs_jobs(home: Home, cli: CLI, tmp_
 
 
 def test_two_engines_without_locks_keep_their_jobs(home: Home, tmp_path: Path) -> None:
-    """The second one lets go of what the first one, which lives, says that it has."""
+    """The second engine releases the lease that the first, live engine holds."""
     code = """
 import sys
 from jupyter_pai.core.lease import Lease

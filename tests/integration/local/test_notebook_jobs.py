@@ -130,7 +130,7 @@ def test_notebook_job_runs_from_submit_to_html(
 
 
 def test_failing_cell_is_the_reason(engine: EmbeddedClient, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With an interpreter that was named, for which the job brings along what it needs of ours."""
+    """The named interpreter receives copies of our modules."""
     write(folder / "a.ipynb", "print('one')", "raise ValueError('坏 <b>')", "print('three')")
     handle = run(engine, folder, "a.ipynb", monkeypatch, python=sys.executable).wait()
     assert (handle.status, handle.exit_code, handle.reason) == ("failed", 1, "cell 2: ValueError: 坏 <b>")

@@ -1,4 +1,4 @@
-"""As an ordinary user (uid 1000): a private /ml without privilege, and permission that is refused."""
+"""Jobs of an ordinary user (uid 1000): a private /ml without privileges, and missing permissions."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_job_without_namespaces_uses_variables(stranger: Stranger, work: Path) -
 
 @pytest.mark.usefixtures("private_ml")
 def test_masked_proc_allows_ml_without_a_process_namespace(stranger: Stranger, work: Path) -> None:
-    """As in a container: parts of /proc are covered, and the kernel then refuses a fresh one."""
+    """As in a container, parts of /proc are covered, and the kernel then refuses a fresh one."""
     write(stranger, work / "code/a")
     tell = "ls -d /ml; python -c 'import os, sys; sys.exit(os.getpid() < 10)'; pwd"
     line = [str(stranger.python), "-m", "jupyter_pai", "submit", "--command", tell, "--wait", "--json"]
@@ -112,7 +112,7 @@ def test_masked_proc_allows_ml_without_a_process_namespace(stranger: Stranger, w
 
 @pytest.mark.usefixtures("private_ml")
 def test_user_settings_override_system_settings(stranger: Stranger, work: Path) -> None:
-    """/etc/jupyter is what the test says, in a view of the files of its own."""
+    """/etc/jupyter is mounted in a namespace of the program."""
     etc = work / "etc/jupyter/jupyter_pai.toml"
     write(stranger, etc, 'default = "team"\n[profiles.team]\nbackend = "local"\nmax_run_time = 60\ngrace_time = 1\n')
     write(stranger, work / "mine.toml", "[profiles.team]\nmax_run_time = 30\n")

@@ -1,4 +1,4 @@
-"""The line of local jobs: who waits, who passes whom, and what becomes of those who die in it."""
+"""The queue of local jobs: waiting, overtaking, and the slots of killed jobs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ...conftest import processes_of, submit, until
 
 @pytest.fixture
 def two_cores(engine: EmbeddedClient) -> EmbeddedClient:
-    """An engine whose jobs have two cores and 8 GiB together, wherever it runs."""
+    """An engine whose jobs share two cores and 8 GiB."""
     values = {"backend": "local", "max_cpu": 2, "max_memory": "8GiB", "max_gpu": 0}
     engine.call("set_profile", profile="local", body={"values": values})
     return engine
@@ -145,7 +145,7 @@ def test_gpu_0_hides_all_gpus(engine: EmbeddedClient) -> None:
 
 @pytest.fixture
 def line(tmp_path: Path) -> Iterator[tuple[Queue, list[Lease]]]:
-    """A line, and the locks of jobs that stand in it."""
+    """A queue, and the locks of its jobs."""
     leases: list[Lease] = []
     yield Queue(str(tmp_path), str(tmp_path / "jobs")), leases
     for lease in leases:

@@ -1,4 +1,4 @@
-"""What jobs use of the machine, as series."""
+"""Resource usage of jobs, as metrics."""
 
 from __future__ import annotations
 

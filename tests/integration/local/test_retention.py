@@ -1,4 +1,4 @@
-"""What takes room, what may go, and what never does."""
+"""Disk usage and retention: pruned jobs and kept jobs."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def test_environment_of_a_running_job_is_kept(engine: EmbeddedClient, home: Home
 
 
 def test_jobs_start_while_environments_are_pruned(engine: EmbeddedClient, home: Home, tmp_path: Path) -> None:
-    """Whoever comes first: a job never runs with half an environment."""
+    """A job never runs with a partly removed environment."""
     needs = [str(wheel(tmp_path))]
     jobs = []
     for _ in range(8):

@@ -1,4 +1,4 @@
-"""Jobs with secrets under the supervisor alone: the job has them, and nobody else sees them. In every mode."""
+"""Logs of jobs with secrets, under the supervisor alone, in every mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One state folder on several hosts: a job is its own host's affair, whatever another host's locks and clocks say.
+"""One state folder on several hosts: only its own host decides about a job, despite other locks and clocks.
 
 Another host is a process with another JUPYTER_PAI_HOST, for which locks always succeed: those of its host only.
 """
@@ -31,7 +31,7 @@ OURS, OTHER = "host-a", "host-b"
 
 @pytest.fixture
 def shared(home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
-    """A state folder on a network disk, on a host of ours."""
+    """A state folder on a network disk, on host `host-a`."""
     monkeypatch.setenv("JUPYTER_PAI_NETWORK_DISK", "1")
     monkeypatch.setenv(VARIABLE, OURS)
     yield home
@@ -60,7 +60,7 @@ def other(shared: Home, tmp_path: Path) -> Callable[..., subprocess.CompletedPro
 
 @pytest.fixture
 def waiting(shared: Home, tmp_path: Path) -> dict[str, Any]:
-    """A job of our host, which runs until there is a file; nobody there looks after it any more."""
+    """A job of host `host-a` that runs until a file exists and has no engine."""
     engine = EmbeddedClient()
     try:
         handle = submit(engine, f"echo up; while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; echo end")
@@ -71,7 +71,7 @@ def waiting(shared: Home, tmp_path: Path) -> dict[str, Any]:
 
 
 def silence(path: Path) -> None:
-    """Nothing was heard of who holds it since a while."""
+    """Make a lease look expired."""
     then = time.time() - 2 * SILENT
     os.utime(path, (then, then))
 
@@ -139,7 +139,7 @@ def test_end_of_a_job_is_seen_on_every_host(
 def test_lease_of_a_live_engine_is_respected(
     other: Callable[..., subprocess.CompletedProcess[str]], shared: Home, tmp_path: Path
 ) -> None:
-    """Its own engine lives and has the lease: another one's look changes nothing, also where its locks succeed."""
+    """The live engine keeps the lease, even where the locks of the other engine succeed."""
     engine = EmbeddedClient()
     try:
         handle = submit(engine, f"while [ ! -e {tmp_path}/go ]; do sleep 0.01; done")

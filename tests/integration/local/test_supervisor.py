@@ -1,4 +1,4 @@
-"""The supervisor and its guard: what they promise when things die. With and without namespaces."""
+"""Supervisor and guard: their guarantees after kills, with and without namespaces."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_killed_supervisor_ends_the_job(job_folder: Path, mode: str) -> None:
 
 @pytest.mark.parametrize("mode", [namespaces.MOUNTS, namespaces.PLAIN])
 def test_supervisor_killed_at_the_end_leaves_a_complete_log(job_folder: Path, mode: str) -> None:
-    """The guard, which then has nobody to report to, still leaves nothing behind, and completes the log."""
+    """The guard, which cannot report, still ends all processes and completes the log."""
     command = DAEMONS + "read a b c supervisor d < /proc/$PPID/stat; echo end; kill -9 $supervisor"
     started = Started(job_folder, command, mode)
     assert started.end() is None
@@ -198,7 +198,7 @@ def test_disk_full_at_start_is_reported_or_waited_for(small_disk: Path) -> None:
 
 
 def test_process_with_a_reused_pid_is_not_killed(job_folder: Path) -> None:
-    """A machine that was restarted has given the number to somebody else."""
+    """After a restart of the machine, the pid belongs to another process."""
     import subprocess
 
     bystander = subprocess.Popen(["sleep", "1000"])

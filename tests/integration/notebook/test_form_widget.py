@@ -97,7 +97,7 @@ def is_opening(message: dict[str, Any]) -> bool:
 
 
 def value(kernel: Kernel, expression: str) -> Any:
-    """What an expression is in the kernel, as JSON."""
+    """Return the value of an expression in the kernel, as JSON."""
     messages = kernel.run(f"import json; print(json.dumps({expression}))")
     return json.loads("".join(m["content"]["text"] for m in messages if m["msg_type"] == "stream"))
 
@@ -157,7 +157,7 @@ def test_page_may_call_only_verbs_of_a_form(kernel: Kernel, script: Path) -> Non
 
 
 def test_form_works_without_a_page(home: Home, script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a console: nothing is shown, all can be done."""
+    """In a console nothing is displayed, and everything works."""
     import jupyter_pai
 
     monkeypatch.chdir(script.parent)

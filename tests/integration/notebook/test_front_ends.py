@@ -1,4 +1,4 @@
-"""Where nobody watches, magics wait; and how each front end tells where its notebook is."""
+"""Magics wait for the job in batch front ends, and locate the notebook in each front end."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_papermill_waits_and_fails_with_the_job(home: Home, folder: Path) -> Non
 
 
 def ipython(code: str, folder: Path, **environment: str) -> str:
-    """What a plain IPython prints."""
+    """Return the output of a plain IPython."""
     command = [sys.executable, "-m", "IPython", "--colors=nocolor", "--no-banner", "-c", code]
     done = subprocess.run(
         command, cwd=folder, env={**os.environ, "IPYTHONDIR": str(folder.parent / "ipython"), **environment},
@@ -108,7 +108,7 @@ def test_vs_code_notebook_is_located(home: Home, folder: Path) -> None:
 
 
 def test_colab_notebook_is_located(home: Home, folder: Path) -> None:
-    """Colab's own package is there, and tells the notebook's name; its files are in the current folder."""
+    """Colab's package returns the notebook's name; its files are in the current folder."""
     package = folder.parent / "colab/google/colab"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("")

@@ -56,7 +56,7 @@ class Kernel:
         return str(self.client.execute(code))
 
     def run(self, code: str) -> list[dict[str, Any]]:
-        """What a cell shows, when it has run."""
+        """Run a cell and return its messages."""
         cell = self.execute(code)
         self.listen(lambda m: m["msg_type"] == "status" and _state(m) == "idle" and _parent(m) == cell)
         mine = [message for message in self.heard if _parent(message) == cell]
@@ -181,7 +181,7 @@ def test_jupyterlab_with_the_extension_gets_no_widget(server: RealServer) -> Non
 
 
 class Page:
-    """What a bridge says, and the texts of the stream in order."""
+    """A page of the widget: its messages, and the texts of its streams in order."""
 
     def __init__(self, client: EmbeddedClient | HttpClient) -> None:
         self.said: list[dict[str, Any]] = []

@@ -282,7 +282,7 @@ def test_long_log_is_abridged_in_the_notebook(server: RealServer) -> None:
 
 
 def test_saved_output_is_updated_at_the_end(server: RealServer) -> None:
-    """The static part of the output, which GitHub and nbconvert show, says in the end how the job ended."""
+    """The static part of the output, shown by GitHub and nbconvert, is updated with the final status."""
     notebook = server.notebook()
     notebook.run("%%pai_train --as job\nimport time; time.sleep(1); print('the last words')\n")
     updates: list[str] = []

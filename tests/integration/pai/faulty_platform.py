@@ -21,8 +21,8 @@ KINDS = ("500", "503", "throttled", "reset", "cut", "lost")
 
 
 def submit_and_follow(pai: StandIn, engine: EmbeddedClient, folder: Path, jobs: int, delays: int) -> str:
-    """So many jobs, eight at a time, and not more than so many delays: each submit is one job, and its log is whole.
-    What went wrong meanwhile, as a sentence."""
+    """Submit jobs, eight at a time, with faults and at most a number of delays. Each submit creates one job with a
+    complete log. Return a summary of the faults."""
     write_profile(pai, requests_per_second=200)
     before = {job["id"] for job in pai.jobs}
     script(folder, f"for n in range({LINES}): print('line', n)")

@@ -1,4 +1,4 @@
-"""The account's key is in nothing that anybody reads."""
+"""The account's key is in no file, log, reply or object."""
 
 from __future__ import annotations
 

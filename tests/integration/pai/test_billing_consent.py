@@ -1,4 +1,4 @@
-"""What a job costs is asked about once, and only where it is to be paid."""
+"""Costs are confirmed once, and only for paid platforms."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_price_limit_needs_confirmation_of_each_machine(pai: StandIn, home: Home
 
 
 def test_unconfirmed_costs_are_shown(engine: EmbeddedClient, folder: Path, cli: Any) -> None:
-    """Machines without GPUs, and the account's own: which, for how long, and that it goes on."""
+    """Machines without GPUs, and the account's own: type, time limit, and continued billing."""
     script(folder, "")
     spec = {"name": "x", "command": "true", "source": {"folder": str(folder)}, "profile": "pai"}
     for fields, place in (

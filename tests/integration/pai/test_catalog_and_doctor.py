@@ -1,4 +1,4 @@
-"""What there is on PAI: images, machines, quotas; and what `doctor` says when something is wrong."""
+"""Images, machines and quotas of PAI, and the findings of `doctor`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Profiles with credentials of their own: several accounts side by side, and a key in nothing that anybody reads."""
+"""Profiles with their own credentials: several accounts side by side, and no key in any output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .conftest import IMAGE
 
 @pytest.fixture
 def pai(pai: StandIn, monkeypatch: pytest.MonkeyPatch) -> StandIn:
-    """The stand-in; no key is to be found on this machine."""
+    """The stand-in, without keys on this machine."""
     for name in pai.environment():
         monkeypatch.delenv(name)
     return pai
@@ -39,7 +39,7 @@ def body(key: AccessKey) -> dict[str, str]:
 
 
 def add(engine: EmbeddedClient, platform: StandIn, name: str, key: AccessKey | None = None, **more: str) -> None:
-    """A profile of the stand-in, as a page makes one."""
+    """Add a profile of the stand-in as a page does."""
     values = {"backend": "pai", **platform.settings(), "default_image": IMAGE, "default_instance_type": "ecs.c6.large"}
     engine.call("set_profile", profile=name, body={"values": values | more})
     if key:
@@ -57,7 +57,7 @@ def keys_of(platform: StandIn, service: str) -> set[str]:
 def test_two_profiles_use_their_own_accounts(
     engine: EmbeddedClient, pai: StandIn, folder: Path, tmp_path: Path
 ) -> None:
-    """Each job, and each storage, is asked for with the key of its own profile."""
+    """Each job and each storage is requested with the key of its own profile."""
     pai.make_bucket("other-bucket")
     first, second = pai.key, pai.make_key(denied=(f"oss:*:{pai.bucket}",))
     add(engine, pai, "first", first)

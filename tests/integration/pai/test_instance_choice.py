@@ -28,7 +28,7 @@ GIB = 1 << 30
 
 
 def asked(pai: StandIn) -> dict[str, Any]:
-    """What the newest job runs on, as the platform was told."""
+    """Return the compute resource of the newest job, as requested from the platform."""
     found: dict[str, Any] = pai.jobs[-1]["asked"]["ComputeResource"]
     return found
 

@@ -1,4 +1,4 @@
-"""All that the wire offers for a job: each option of ours is the field of theirs that it is meant to be."""
+"""Options of a job: each one becomes the intended field of the request."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ WIRE = {
 
 
 def body_of(engine: EmbeddedClient, pai: StandIn, **fields: Any) -> dict[str, Any]:
-    """What the platform was asked for, which it has checked by the models of its own client."""
+    """Return the request body, which the platform has checked with the models of its own client."""
     job = submit(engine, "true", profile="pai", **fields).wait()
     (asked,) = [one["asked"] for one in pai.jobs if one["id"] == job.info["remote_id"]]
     return dict(asked)

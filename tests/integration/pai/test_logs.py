@@ -1,4 +1,4 @@
-"""Lines out of numbered pages: whatever pages there are, every line comes once, and in order."""
+"""Log lines from numbered pages: every line is read once and in order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jupyter_pai.backends.pai.logs import LARGEST_PAGE, read_log
 
 
 class Pages:
-    """What the service does: any page of the lines that there are by now."""
+    """The log pages of the service."""
 
     def __init__(self, lines: Sequence[str] = ()) -> None:
         self.lines = list(lines)

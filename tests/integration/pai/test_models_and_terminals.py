@@ -1,4 +1,4 @@
-"""What PAI alone has of a job: the models that it has made, terminals in its instances."""
+"""Features of PAI alone: registered models and terminals of a job."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_local_job_does_not_support_output_models(engine: EmbeddedClient, pai: S
 
 
 def typed(url: str, line: str) -> str:
-    """What a shell behind an address answers to a line."""
+    """Return the reply of a terminal's shell to a line."""
 
     async def type_it() -> str:
         async with aiohttp.ClientSession() as session, session.ws_connect(url) as socket:

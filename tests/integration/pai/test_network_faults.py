@@ -33,7 +33,7 @@ def asking(pai: StandIn, action: str) -> Callable[[], bool]:
 
 
 def killed(pai: StandIn, folder: Path, action: str) -> None:
-    """Submit by the command line, and kill that as soon as it asks for something."""
+    """Submit by the command line, and kill it at a given request."""
     process = subprocess.Popen(
         [sys.executable, "-m", "jupyter_pai", "submit", "train.py", "--profile", "pai", "--name", "cut short"],
         cwd=folder,

@@ -1,4 +1,4 @@
-"""What an administrator allows of a platform that costs."""
+"""The administrator's policy for a paid platform."""
 
 from __future__ import annotations
 

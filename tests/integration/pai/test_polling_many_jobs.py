@@ -42,7 +42,7 @@ def _written(home: Home, remote_id: str) -> Job:
 
 
 def asked(pai: StandIn) -> Counter[str]:
-    """How often the platform was asked, by action."""
+    """Return the number of requests by action."""
     return Counter(note["action"] for note in pai.requests if note["service"] == "paistudio")
 
 
@@ -84,7 +84,7 @@ def test_imported_jobs_are_polled_in_lists(pai: StandIn, home: Home) -> None:
 
 @pytest.fixture(autouse=True)
 def _without_earlier_jobs(pai: StandIn) -> None:
-    """Those of the tests before are not among the running ones."""
+    """Remove the jobs of earlier tests from the running ones."""
     for job in pai.jobs:
         if job["status"] == "Running":
             pai.set_job(job["id"], "Terminated")

@@ -1,4 +1,4 @@
-"""What the platform refuses at a submit: each message says what and where, and what to do."""
+"""Submits rejected by the platform: each message names the reason, the place and a fix."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .conftest import write_profile
 
 
 def refused(engine: EmbeddedClient, **fields: object) -> PaiError:
-    """The error of a submit; its message tells of no traceback, and what to do stands in it."""
+    """Return the error of a rejected submit, which has a fix and no traceback."""
     with pytest.raises(PaiError) as caught:
         submit(engine, "true", profile="pai", **fields)  # type: ignore[arg-type]  # fields of a spec
     assert caught.value.fix, caught.value

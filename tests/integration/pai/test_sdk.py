@@ -1,4 +1,4 @@
-"""The SDK's own names against the stand-in: sessions, keys in code, and the options of a job."""
+"""The names of the SDK against the stand-in: sessions, keys in code, and the options of a job."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from .conftest import IMAGE, write_profile
 
 
 def python(code: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """What a program of a user's does, in a process of its own: sessions are a process's."""
+    """Run a user's program in its own process, because sessions belong to a process."""
     env = os.environ | environment
     command = [sys.executable, "-c", code]
     return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
@@ -187,7 +187,7 @@ def test_keys_in_code_are_used_and_not_stored(pai: StandIn, home: Home, folder: 
 def test_keys_in_a_cell_work_without_server_keys(
     pai: StandIn, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The kernel asks by itself then; the server knows the job, and shows it."""
+    """The kernel polls the platform itself; the server knows the job, and shows it."""
     for name in pai.environment():
         monkeypatch.delenv(name)
     (tmp_path / "notebooks").mkdir()

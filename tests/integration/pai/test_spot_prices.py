@@ -1,4 +1,4 @@
-"""What is said of a spot machine's price before a job is submitted to one."""
+"""The spot price shown before a job is submitted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def limited(share: float) -> dict[str, Any]:
 
 
 def spot_note(engine: EmbeddedClient, **fields: Any) -> str:
-    """What is said of it with the job."""
+    """Return the note about the spot price."""
     job = submit(engine, "true", profile="pai", **fields)
     notes: list[str] = [note for note in job.info["notes"] if note.startswith("Spot")]
     assert len(notes) == 1

@@ -24,7 +24,7 @@ def job_of(engine: EmbeddedClient, pai: StandIn, name: str = "curves") -> JobHan
 
 
 def opened(engine: EmbeddedClient, job: str) -> dict[str, Any]:
-    """As a view asks: once for it, and again how it stands, until it can be opened."""
+    """Start a TensorBoard as a view does, and poll until it can be opened."""
     found: dict[str, Any] = engine.call("open_platform_board", body={"job": job})
 
     def starts() -> bool:

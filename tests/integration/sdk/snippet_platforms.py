@@ -1,4 +1,4 @@
-"""Where the seeds' snippets run: this machine, and the stand-in of PAI. Their placeholders are filled in there."""
+"""The platforms of the seeds' snippets: this machine, and the stand-in of PAI. Placeholders are filled in."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def copy_snippet(folder: Path, snippet: str, name: str) -> None:
 
 @dataclass
 class SnippetPlatform:
-    """One of the two; `pai` is None on this machine."""
+    """A platform of the snippets; `pai` is None on this machine."""
 
     folder: Path
     pai: StandIn | None = None
@@ -70,7 +70,7 @@ class SnippetPlatform:
         return text
 
     def run(self, *snippets: str, **more: str) -> str:
-        """What snippets print that submit a job; several are cells of one notebook."""
+        """Run snippets that submit a job, as cells of one notebook, and return the printed text."""
         code = "\n".join(self.filled(snippet, **more) for snippet in snippets)
         command = [sys.executable, "-c", code]
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
@@ -78,5 +78,5 @@ class SnippetPlatform:
         return done.stdout
 
     def is_model(self, uri: str) -> bool:
-        """Whether this is where the outputs of a channel of a job are."""
+        """Return whether the URI is the output folder of a job's channel."""
         return uri.startswith(f"oss://{self.pai.bucket}") if self.pai else Path(uri).is_dir()

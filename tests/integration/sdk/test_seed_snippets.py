@@ -1,4 +1,4 @@
-"""The seeds' snippets, repaired as `docs/seeds.md` lists, run for real: on this machine, and on the stand-in of PAI.
+"""The seeds' snippets, corrected as listed in `docs/seeds.md`, run on this machine and on the stand-in of PAI.
 
 A file `s0_020_….py` in `code/` is the snippet that begins at line 20 of seed 000. `xgb_train.py` is seed 001's script,
 byte for byte.
@@ -110,7 +110,7 @@ def test_s0_254_tensorboard_on_pai(there: SnippetPlatform) -> None:
 
 
 def test_s0_284_local(place: SnippetPlatform) -> None:
-    """With data of this machine, and with data that lie on OSS."""
+    """With data on this machine, and with data on OSS."""
     data = place.folder / "data/to/test/data"
     data.mkdir(parents=True)
     printed = place.run("s0_284_local", **{"/data/to/test/data": str(data)})
@@ -247,7 +247,7 @@ def test_s1_240_custom_job_local_run(iris: Path) -> None:
 
 
 def test_s1_034_session_with_keys_in_the_cell(iris: Path, platform: StandIn) -> None:
-    """As printed, but for the address of OSS: the stand-in's is no public one."""
+    """As printed, except for the OSS endpoint of the stand-in."""
     words = {
         "<YourAccessKeyId>": platform.key.id,
         "<YourAccessKeySecret>": platform.key.secret,

@@ -1,4 +1,4 @@
-"""The tutorial about the SDK's names: the one word that it says is all that changes for PAI."""
+"""The tutorial about the SDK's names: one variable sends it to PAI."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ CUTS = ["request", "no answer", "answer"]
 
 @contextlib.contextmanager
 def cutting_proxy(port: int, cut: str) -> Iterator[int]:
-    """A port that leads to a port of this machine. A request is cut when it comes for the first time."""
+    """Yield a port that forwards to a port of this machine. The first copy of each request is cut."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=_serve, args=(listener, port, cut), daemon=True).start()
         try:

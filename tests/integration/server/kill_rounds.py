@@ -50,7 +50,7 @@ sys.exit({code})
 
 @dataclass
 class KillRounds:
-    """A server, and the rng. `outcomes` counts who was killed when, and what became of the job."""
+    """A server and a random generator. `outcomes` counts the kills by victim and moment."""
 
     server: RealServer
     home: Home
@@ -61,7 +61,7 @@ class KillRounds:
     lines: int = 0
 
     def run_round(self) -> None:
-        """One round. The user runs the cell; after the blow they run it again, as a user does who does not know."""
+        """Run one round. The user runs the cell, and runs it again after the kill."""
         self.rounds += 1
         here = self.folder / str(self.rounds)
         here.mkdir()
@@ -131,7 +131,7 @@ class KillRounds:
         return until(lambda: found if (found := self.server.job(job_id))["ended_at"] else {})
 
     def _check(self, here: Path, before: set[str], code: int) -> None:
-        """The code ran once, whole; its job and no other says so; a submit that was cut short says that."""
+        """The code ran once, completely, and only its job reports that; an interrupted submit is reported."""
         (ran,) = until(lambda: (here / "runs").read_text().split() if (here / "runs").exists() else [])
         listed = [job["id"] for job in self.server.rest("GET", "/pai/api/v1/jobs?limit=500")["jobs"]]
         assert len(listed) == len(set(listed))

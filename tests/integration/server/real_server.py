@@ -103,12 +103,12 @@ class RealServer:
         return session
 
     def kill(self) -> None:
-        """As a crash does."""
+        """Kill the server like a crash."""
         self.process.kill()
         self.process.wait()
 
     def stop(self) -> None:
-        """As its user does. (A second signal: the first one asks back.)"""
+        """Stop the server with two signals, since the first one asks for a confirmation."""
         self.end_sessions()
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)

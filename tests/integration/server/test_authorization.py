@@ -1,4 +1,4 @@
-"""Nobody is let in anywhere without leave: every address and method is tried."""
+"""Every route and method needs authentication and authorization."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ async def test_kernel_secret_is_valid_for_this_extension_only(jp_serverapp: Any,
 async def test_cookie_without_xsrf_token_is_rejected(
     jp_serverapp: Any, http_server_client: Any, jp_base_url: str
 ) -> None:
-    """A page of somebody else's that makes the browser post: without the XSRF token nothing happens."""
+    """A foreign page makes the browser post: without the XSRF token nothing happens."""
     cookie = {"Cookie": "username-localhost=abc"}
     with pytest.raises(HTTPClientError) as caught:
         await http_server_client.fetch(f"{jp_base_url}{PREFIX}/jobs", method="POST", body="{}", headers=cookie)

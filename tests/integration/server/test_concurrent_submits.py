@@ -25,7 +25,7 @@ MANY = 50
 
 
 def client_of(server: RealServer, port: int = 0) -> HttpClient:
-    """A client as kernels have one; through another port if that is said."""
+    """Return a client like that of a kernel, optionally through another port."""
     info = ServerInfo(**json.loads(server.info_file.read_text()))
     return HttpClient(dataclasses.replace(info, url=f"http://127.0.0.1:{port}/") if port else info)
 
@@ -40,7 +40,7 @@ def jobs(server: RealServer) -> list[dict[str, Any]]:
 
 
 def check(server: RealServer, runs: Path, words: list[str]) -> None:
-    """There is a job for each word, which ran once and succeeded."""
+    """Assert that each word has a job, which ran once and succeeded."""
     until(lambda: all(job["ended_at"] for job in jobs(server)))
     found = jobs(server)
     assert sorted(job["name"] for job in found) == sorted(f"job {word}" for word in words)

@@ -1,4 +1,5 @@
-"""Credentials of a profile through a server: from a page or asked for in a notebook, and in no answer, log or file."""
+"""Credentials of a profile through a server: entered on a page or in a notebook, and in no output, reply, log or
+file."""
 
 from __future__ import annotations
 

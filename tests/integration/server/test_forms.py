@@ -1,4 +1,4 @@
-"""What forms ask over HTTP: what to begin with, what to draw, what is wrong with which field, and the same in words."""
+"""Forms over HTTP: defaults, fields, errors by field, and conversion to code."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def test_form_starts_with_the_existing_files(jp_fetch: Any, project: Path)
 
 
 async def test_form_continues_with_the_settings_of_the_newest_job(jp_fetch: Any, project: Path, tmp_path: Path) -> None:
-    """Without what the profile filled in, and not with the code of the cell that it was made of."""
+    """Values filled in by the profile and the code of the cell are not repeated."""
     values = {"backend": "local", "default_output": str(tmp_path / "out"), "default_image": "mine:1"}
     await ask(jp_fetch, "PUT", "profiles", "work", body={"values": values})
     notebook = str(project / "study.ipynb")
@@ -105,7 +105,7 @@ async def test_form_continues_with_the_settings_of_the_newest_job(jp_fetch: Any,
 async def test_folder_may_be_a_link_outside_the_root(
     jp_fetch: Any, jp_root_dir: Path, project: Path, tmp_path: Path
 ) -> None:
-    """As `~/data -> /mnt/data`: what is there is read, nothing is written there."""
+    """A link such as `~/data -> /mnt/data` is read and not written."""
     far = tmp_path / "mnt"
     project.rename(far)
     (jp_root_dir / "data").symlink_to(far)
@@ -153,7 +153,7 @@ async def test_backends_describe_fields_of_a_form(jp_fetch: Any) -> None:
 
 
 async def test_every_field_has_a_title_in_both_languages(jp_fetch: Any) -> None:
-    """Each has a title and, unless the title says it all, a description, and Chinese readers get Chinese."""
+    """Each field has a title and, unless the title suffices, a description, also in Chinese."""
     reply = await jp_fetch("pai", "api", "v1", "backends", headers={"Accept-Language": "zh-CN"})
     found = json.loads(reply.body)
     for name, field in _fields({"spec": found["spec"], **{one["name"]: one for one in found["backends"]}}):
@@ -254,7 +254,7 @@ async def test_form_is_converted_to_cell_and_json(jp_fetch: Any, project: Path) 
 
 
 async def test_notebook_becomes_a_script_on_other_backends(jp_fetch: Any, project: Path) -> None:
-    """As a form asks for it; and each form of the same says so, too."""
+    """The form requests a script, and so do all converted forms."""
     values = {
         "backend": "pai",
         "region_id": "cn-hangzhou",

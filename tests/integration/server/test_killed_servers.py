@@ -1,4 +1,4 @@
-"""A job goes on whatever becomes of the server and the kernel, and is complete when they are back."""
+"""Jobs survive killed servers and kernels, and are complete afterwards."""
 
 from __future__ import annotations
 

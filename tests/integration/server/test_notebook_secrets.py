@@ -1,4 +1,4 @@
-"""Secrets in a notebook: asked for as passwords are, used by a job, and in no output, answer, log or file."""
+"""Secrets in a notebook: prompted for like passwords, used by a job, and in no output, reply, log or file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def debug_server(home: Home, tmp_path: Path) -> Iterator[DebugServer]:
 
 
 def answer(notebook: NotebookSession, code: str, *values: str) -> dict[str, Any]:
-    """Run a cell that asks, as a front end does that can be asked; how it asked, the last time."""
+    """Run a cell that prompts, answer the prompts as a front end does, and return the last prompt."""
     request = _execute_request(uuid.uuid4().hex, code, "")
     request["content"]["allow_stdin"] = True
     notebook.socket.send(json.dumps(request))

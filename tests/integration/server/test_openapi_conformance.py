@@ -1,4 +1,4 @@
-"""The served OpenAPI document, taken at its word: whatever is asked, right or wrong, is answered as it says."""
+"""Any request, valid or not, gets a reply that the served OpenAPI document describes."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Served:
         return [self.jobs["succeeded"], self.jobs["failed"]]
 
     def ask(self, case: Case[Any], checks: list[Any] = CHECKS) -> None:
-        """Send a request; nothing may come of it outside of the test's own folder."""
+        """Send a request, confined to the test's folder."""
         for asked in (case.body, case.query):
             if asked and isinstance(asked, dict):
                 self._confine(asked)
@@ -191,7 +191,7 @@ def test_any_websocket_message_is_answered(served: Served, texts: list[str]) -> 
 
 
 def _is_refused(text: str) -> bool:
-    """Whether a text is surely no subscription."""
+    """Return whether a text is certainly not a subscription."""
     try:
         said = json.loads(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What jobs have written: listed, read and copied over HTTP, whatever its names and whatever is in it."""
+"""Outputs of jobs: listed, read and copied over HTTP, with any names and contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an administrator sets in `/etc/jupyter`, through command line, server, kernel and Hub."""
+"""The administrator's settings in `/etc/jupyter`, through command line, server, kernel and Hub."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def test_unwritable_audit_file_blocks_only_if_required(
 
 @pytest.fixture
 def hub(system: Path) -> Iterator[Hub]:
-    """A Hub on another host, as far as its address tells."""
+    """A Hub whose address is on another host."""
     there = Hub("gpu", HUB)
     yield there
     there.close()
@@ -223,7 +223,7 @@ def in_hub(hub: Hub, system: Path, tmp_path: Path) -> Iterator[Callable[..., Hub
 def test_hub_receives_activity_and_audit_has_the_hub_user(
     hub: Hub, in_hub: Callable[..., HubServer], rules: Write, tmp_path: Path
 ) -> None:
-    """The Hub's culler goes by what servers tell it of their last use."""
+    """The Hub's culler uses the activity reported by servers."""
     rules(f"[policy]\naudit_file = '{tmp_path / 'audit.jsonl'}'\n")
     server = in_hub(JUPYTERHUB_ACTIVITY_INTERVAL="1", KUBERNETES_SERVICE_HOST="10.0.0.1")
     assert server.url.endswith("/user/ada/gpu")

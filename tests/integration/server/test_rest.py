@@ -190,7 +190,7 @@ async def test_replies_conform_to_the_openapi_document(jp_fetch: Any, spec: dict
 
 
 async def test_job_is_returned_as_code(jp_fetch: Any, spec: dict[str, Any], tmp_path: Any) -> None:
-    """And another one gets its own place for what it puts out."""
+    """A job submitted from it gets its own output folder."""
     values = {"backend": "local", "default_output": str(tmp_path / "out")}
     await ask(jp_fetch, "PUT", "profiles", "work", body={"values": values})
     wanted = spec | {"profile": "work", "hyperparameters": {"lr": "0.1"}, "secrets": {}, "labels": {"a": "b"}}
@@ -294,7 +294,7 @@ async def test_list_of_jobs_is_filtered(jp_fetch: Any, spec: dict[str, Any]) -> 
 
 
 async def test_jobs_record_their_notebook(jp_fetch: Any, spec: dict[str, Any], jp_root_dir: Any) -> None:
-    """However it is named: as the kernel knows it, or as JupyterLab does."""
+    """The notebook may be named as in the kernel or as in JupyterLab."""
     work, path = jp_root_dir / "work", jp_root_dir / "work" / "a.ipynb"
     work.mkdir()
     path.write_text("{}")

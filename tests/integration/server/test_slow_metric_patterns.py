@@ -1,4 +1,4 @@
-"""A metric's pattern that takes for ever harms nobody: it is given up and named, and other jobs are followed on."""
+"""Slow metric patterns are disabled and named, and do not delay other jobs."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Site:
         self.server = RealServer(root, BASE, TMPDIR=str(self.temporary), **environment)
 
     def steps(self, number: int) -> None:
-        """How many the jobs are to have written."""
+        """Set the number of steps that the jobs write."""
         new = self.place / "steps.new"
         new.write_text(str(number))
         new.replace(self.place / "steps")
@@ -107,7 +107,7 @@ class Site:
         return dict(self.api("POST", "/tensorboards", {"jobs": jobs}))
 
     def refused(self, method: str, path: str, body: object = None) -> dict[str, Any]:
-        """What the server says to what it does not do."""
+        """Return the error of a rejected request."""
         request = Request(
             f"{self.server.url}/pai/api/v1{path}",
             None if body is None else json.dumps(body).encode(),
@@ -144,7 +144,7 @@ class Site:
             return json.loads(reply.read())
 
     def scalars(self, board: dict[str, Any]) -> dict[str, set[str]]:
-        """The tags of each run, as TensorBoard's own page asks for them."""
+        """Return the tags of each run, as TensorBoard's own page requests them."""
         return {run: set(tags) for run, tags in self.json(f"{board['address']}data/plugin/scalars/tags").items()}
 
     def points(self, board: dict[str, Any], run: str) -> list[Any]:
@@ -171,13 +171,13 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture
 def site(shared: Site) -> Iterator[Site]:
-    """Without jobs and TensorBoards of other tests."""
+    """A server without jobs and TensorBoards of other tests."""
     yield shared
     shared.clear()
 
 
 def boards(place: Path) -> list[int]:
-    """The processes of TensorBoards of ours that run for a state folder."""
+    """Return the TensorBoard processes of a state folder."""
     found = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
@@ -235,7 +235,7 @@ def test_tensorboard_of_a_running_job_is_served(site: Site) -> None:
 
 
 def test_tensorboard_opens_from_cells_and_terminals(site: Site) -> None:
-    """Each gives a link that a browser which is logged in can open; or says what is wrong, and what to do."""
+    """Each front end gives a link for a logged-in browser, or an error with a fix."""
     site.run("digits", WRITE)
     site.run("empty", "true")
     notebook = site.server.notebook()

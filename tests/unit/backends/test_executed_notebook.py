@@ -70,7 +70,7 @@ def test_notebook_format_3_is_converted(tmp_path: Path) -> None:
 
 
 def test_saved_streams_omit_progress_bar_steps_and_reports(tmp_path: Path) -> None:
-    """Of a progress bar what stands at the end; no lines of `report`. The original keeps its places."""
+    """Progress bars are reduced to their last state, and `report` lines are removed. The original is unchanged."""
     notebook = written(tmp_path / "n.ipynb", code("1"))
     texts = ['[pai] {"metric": "m", "value": 1}\n', ' 1%\r 50%\r100%\r\nup\n[pai] {"a": 1}\nx', "\r\n"]
     outputs = [nbformat.v4.new_output("stream", name="stdout", text=text) for text in texts]
@@ -111,7 +111,7 @@ def test_html_is_complete_and_loads_nothing_from_the_network(tmp_path: Path, mon
 
 
 def test_html_is_saved_from_an_environment_layered_on_another(tmp_path: Path) -> None:
-    """nbconvert's templates lie in the one below, where it does not look for them."""
+    """nbconvert's templates are in the parent environment, where it does not search."""
     layer = tmp_path / "layer"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", layer], check=True)
     launcher._add_parent_packages(str(layer))

@@ -1,4 +1,4 @@
-"""What a secret_filter takes out of a stream, and that the pieces in which it comes make no difference."""
+"""The secret filter of a stream, with any chunk boundaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a profile does not name is found: keys by the official chain, the rest where other tools have left it."""
+"""Default credentials and settings: keys from the official chain, the rest from other tools."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 @pytest.fixture(autouse=True)
 def own_home(home: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home without keys, on a machine that is no ECS instance."""
+    """A home without keys, on a machine that is not an ECS instance."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("ALIBABA_CLOUD_ECS_METADATA_DISABLED", "true")
     return tmp_path
@@ -69,7 +69,7 @@ def aliyun_profiles(home: Path, **profiles: str) -> None:
 
 
 def lent(name: str, seconds: float) -> dict[str, str]:
-    """What a credentials URI answers."""
+    """Return the reply of a credentials URI."""
     end = datetime.now(UTC) + timedelta(seconds=seconds)
     return {
         "Code": "Success",

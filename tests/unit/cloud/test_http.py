@@ -1,4 +1,4 @@
-"""Calls are repeated where that does no harm, never where it may, and every failure says what and what to do."""
+"""Calls are retried if that is safe, and every error has a fix."""
 
 from __future__ import annotations
 

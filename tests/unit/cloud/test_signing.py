@@ -72,7 +72,7 @@ def test_query_and_temporary_key_are_signed() -> None:
 
 
 def official(request: httpx.Request, query: dict[str, str]) -> str:
-    """What Alibaba Cloud's library would sign the same request with, of the headers that we signed."""
+    """Return the signature of Alibaba Cloud's library for the same request and headers."""
     names = request.headers["authorization"].split("SignedHeaders=")[1].split(",")[0].split(";")
     seen = SimpleNamespace(
         method=request.method,

@@ -60,7 +60,7 @@ def test_other_parsers_are_not_translated() -> None:
 
 
 def test_translated_texts_exist_in_argparse() -> None:
-    """Of each text there is one in this Python: another wording would be shown in English."""
+    """Each text exists in this Python: another wording would be shown in English."""
     source = ast.parse(Path(str(argparse.__file__)).read_text("utf-8"))
     said = {node.value for node in ast.walk(source) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     assert grammar._TEXTS - said <= {"%(heading)s:"}  # From Python 3.13 on.

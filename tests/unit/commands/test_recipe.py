@@ -94,7 +94,7 @@ LINE, CELL = grammar.parser(), grammar.cell_parser()
 
 
 def of_cli(text: str, folder: Path) -> JobSpec:
-    """What a terminal makes of a command line."""
+    """Parse a command line as a terminal does."""
     line, here, document = text.partition(" /dev/stdin <<'JSON'\n")
     words = shlex.split(line) if here else shlex.split(text)
     if here:
@@ -111,7 +111,7 @@ def of_python(text: str) -> JobSpec:
 
 
 def of_cell(text: str, folder: Path) -> JobSpec:
-    """What a notebook makes of a cell."""
+    """Parse a cell as a notebook does."""
     first, _newline, rest = text.partition("\n")
     place = NotebookContext(folder.parent)
     if first.startswith("%%pai_train "):

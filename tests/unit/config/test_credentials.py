@@ -1,4 +1,4 @@
-"""Credentials of any platform: kept beside the user's secrets and apart from them, and told by their ends."""
+"""Stored credentials of any platform: separate from the user's secrets, and listed by a hint."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jupyter_pai.jobs.state_dir import Home
 
 
 class Login(BaseModel):
-    """As a plug-in has it, which knows nothing of what errors may quote."""
+    """The credentials of a plug-in, with a validator that quotes values."""
 
     user: str = ""
     token: SecretStr = Field(min_length=4)

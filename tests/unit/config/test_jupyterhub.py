@@ -1,4 +1,4 @@
-"""Where a job ends with the Hub's server, and where it outlives it."""
+"""Jobs that end with the Hub's server, and jobs that outlive it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the administrator allows: what the system's file may say, what it refuses, and in which words."""
+"""The administrator's policy: valid files, refusals, and their messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which language is spoken."""
+"""The selection of the language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit log's file: whole lines only, in their order, whatever happens to the disk."""
+"""The audit log's file: complete lines in order, despite full disks and slow readers."""
 
 from __future__ import annotations
 

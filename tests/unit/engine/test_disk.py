@@ -1,4 +1,4 @@
-"""What files take, and how they are removed."""
+"""Sizes of files and folders, and their removal."""
 
 from __future__ import annotations
 

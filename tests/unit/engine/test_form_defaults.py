@@ -1,4 +1,4 @@
-"""Where a form begins: with the default profile, unless no job may go with that."""
+"""Default values of a form: the default profile, unless the policy forbids it."""
 
 from __future__ import annotations
 

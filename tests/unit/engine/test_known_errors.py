@@ -307,7 +307,7 @@ def test_any_log_gives_a_reason(code: int, parts: list[str]) -> None:
      "lib", "lib.so", "\x1b[0", "\r", "x.y", "FileNotFoundError: No such file or directory: '", '  File "x", line 1\n'],
 )  # fmt: skip
 def test_diagnosis_takes_linear_time(code: int, piece: str) -> None:
-    """A pattern that looks at it in more than one way would not come back within the tests' own limit."""
+    """A pattern with backtracking would exceed the time limit of the tests."""
     for text in (piece * (65_536 // len(piece)), piece * (65_536 // len(piece)) + "!", "\n".join([piece * 700] * 30)):
         diagnose(code, text)
 

@@ -1,4 +1,4 @@
-"""Which storage a URI belongs to, and whose account it uses."""
+"""The storage of a URI, and its account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Few points for many: the picture stays, and what is no number shows."""
+"""Downsampling keeps the shape of a curve and its non-finite values."""
 
 from __future__ import annotations
 

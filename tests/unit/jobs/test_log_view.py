@@ -83,7 +83,7 @@ def test_long_lines_are_cut_and_report_their_length(folder: Path) -> None:
 @settings(max_examples=MANY.max_examples // 10, deadline=None)
 @given(st.lists(st.binary(max_size=6), max_size=8), st.integers(0, 30))
 def test_page_end_is_the_start_of_the_stream(parts: list[bytes], cut: int) -> None:
-    """What a page shows and what comes after its end are the log, however it is cut."""
+    """A page and the text after its end are the whole log, wherever it is cut."""
     data = "行\n".encode().join(parts)
     with TemporaryDirectory() as place:
         log = LogFile(Path(place), "worker-0")

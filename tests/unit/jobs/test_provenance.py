@@ -1,4 +1,4 @@
-"""Where a job comes from, asked of real repositories and interpreters."""
+"""The provenance of a job, from real repositories and interpreters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def git(folder: Path, *words: str) -> str:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """One with a commit, and nothing changed since."""
+    """A repository with one commit and no changes."""
     folder = tmp_path / "repository"
     (folder / "sub").mkdir(parents=True)
     git(folder, "init", "-q", "-b", "main")

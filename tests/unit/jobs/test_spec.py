@@ -1,4 +1,4 @@
-"""The models: what a spec may hold, and how it says what is wrong."""
+"""The models of a spec, and their validation errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The database: rows that come back whole, two writers, and what must not happen twice."""
+"""The database: complete rows, two writers, and unique keys."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ ROWS = st.lists(
 
 
 def key_of(sort: str, found: Job) -> tuple[int, Any, str]:
-    """How a person would sort: what there is, numbers as numbers, then texts; then what has none."""
+    """Sort numbers as numbers, then texts, then missing values."""
     if sort == "hp:lr":
         value = found.spec.hyperparameters.get("lr")
         if value is None:
@@ -271,7 +271,7 @@ for n in range(60):
 
 
 def test_closing_waits_for_readers(tmp_path: Path) -> None:
-    """In a process of its own: SQLite crashes the one that closes a connection which another thread reads from."""
+    """In its own process, since SQLite crashes if a connection is closed during a read of another thread."""
     code = """
 import threading
 from pathlib import Path
@@ -413,7 +413,7 @@ def test_full_disk_raises_and_stores_nothing_partial(small_disk: Path) -> None:
 
 
 def test_events_keep_their_order_after_a_clock_change(store: Store) -> None:
-    """It was set back while the job ran."""
+    """The clock was set back while the job ran."""
     at = now()
     store.jobs.insert(job(), "key", "").result()
     ended = store.jobs.update(
@@ -424,7 +424,7 @@ def test_events_keep_their_order_after_a_clock_change(store: Store) -> None:
 
 
 def test_rebuilt_database_restores_pins_origins_and_uses(tmp_path: Path) -> None:
-    """Each of these may be what keeps a job's files from being deleted. What was deleted does not come back."""
+    """Each of these may keep a job's files from being deleted. Deleted jobs are not restored."""
     home = Home(tmp_path).create()
     made = [job(job_id=name) for name in ("first", "gone")]
     origin = {"rerun_of": "first", "resumed_from": "first", "notebook": "/a.ipynb"}

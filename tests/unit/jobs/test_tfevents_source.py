@@ -178,7 +178,7 @@ def with_image(step: int, size: int) -> bytes:
 
 
 def test_records_larger_than_a_chunk_are_read_or_skipped(followed: Followed) -> None:
-    """Those of images are looked into; what is larger than any summary is passed over, once it is whole."""
+    """Records of images are parsed; records larger than any summary are skipped once they are complete."""
     path = followed.write("events.out.tfevents.1")
     huge = with_image(9, 40 << 20)
     with path.open("ab") as file:

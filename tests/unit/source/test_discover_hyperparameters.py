@@ -1,4 +1,4 @@
-"""Which files of a job are read for hyperparameters, and what is said of those that cannot be."""
+"""The files of a job that are read for hyperparameters, and notes about unreadable ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is remembered of files that were looked through: for as long as they stay as they were."""
+"""The cache of scanned files, valid while they are unchanged."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_cache_returns_unchanged_files_only(folder: Path) -> None:
 
 
 def test_recently_written_file_is_not_cached(folder: Path) -> None:
-    """It may be written once more without a change of its times."""
+    """It may be written again without a change of its times."""
     (folder / "a.py").write_text("1")
     entries = manifest(folder).entries
     memory = FileMemory()

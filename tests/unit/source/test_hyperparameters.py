@@ -1,4 +1,4 @@
-"""Hyperparameters as code declares them: what is read of it is what it says when it runs."""
+"""Hyperparameters declared by code: the parsed ones equal those at run time."""
 
 from __future__ import annotations
 
@@ -484,7 +484,7 @@ PIECES = st.sampled_from(
 @example("@dataclass\nclass Config(Config):\n  x: int = field()")
 @example("import typer\n@typer.Typer().command()\ndef f(*a, x=1, **b): ...")
 def test_any_text_is_read_or_rejected(text: str) -> None:
-    """And whatever is found is text for people and JSON."""
+    """Each result can be shown and encoded as JSON."""
     try:
         code = program(text)
     except SourceError as error:

@@ -19,7 +19,7 @@ from ...support.fuzz import MANY
 
 
 def run(text: str, folder: Path) -> str:
-    """What the script prints, run unbuffered as jobs are."""
+    """Run the script unbuffered, as in jobs, and return its output."""
     path = folder / "cell.py"
     path.write_text(text, "utf-8")
     done = subprocess.run([sys.executable, "-u", str(path)], cwd=folder, capture_output=True, text=True, check=False)

@@ -261,7 +261,7 @@ def test_allowed_name_does_not_match_as_a_prefix(folder: Path) -> None:
 
 
 def test_packed_bytes_are_the_scanned_bytes(folder: Path) -> None:
-    """One reading: what is hashed, looked through and written."""
+    """One read serves hashing, scanning and writing."""
     import io
 
     (folder / "a.py").write_text(GITHUB)
