@@ -129,15 +129,20 @@ def test_terminal_forwards_keys_and_size(engine: EmbeddedClient, pai: StandIn) -
     terminal = UserTerminal()
     before = termios.tcgetattr(terminal.device)
     command = [sys.executable, "-m", "jupyter_pai", "terminal", job.id]
-    process = subprocess.Popen(command, stdin=terminal.device, stdout=terminal.device, stderr=terminal.device)
-    terminal.read_until("To leave: exit")
-    terminal.read_until("$ ")
-    terminal.press("stty size; echo a''b; sleep 1000\r")
-    terminal.read_until("31 97\r\nab\r\n")
-    terminal.press("\x03")  # Ctrl+C
-    terminal.read_until("$ ")
-    terminal.press("exit\r")
-    assert process.wait(30) == 0
+    with subprocess.Popen(command, stdin=terminal.device, stdout=terminal.device, stderr=terminal.device) as process:
+        try:
+            terminal.read_until("To leave: exit")
+            terminal.read_until("$ ")
+            terminal.press("stty size; echo a''b; cat\r")
+            terminal.read_until("31 97\r\nab\r\n")
+            terminal.press("more\r")
+            terminal.read_until("more\r\nmore\r\n")  # The second one is from `cat`: it runs in the foreground.
+            terminal.press("\x03")  # Ctrl+C
+            terminal.read_until("$ ")
+            terminal.press("exit\r")
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
     assert termios.tcgetattr(terminal.device) == before
     job.stop()
 
