@@ -103,7 +103,7 @@ def keep_below(place: Path, patch: pytest.MonkeyPatch) -> Home:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
-    """A state folder of this test's own."""
+    """A state folder for one test."""
     own = keep_below(tmp_path, monkeypatch)
     yield own
     end_jobs(own)
@@ -129,7 +129,7 @@ NO_ML = "this machine gives jobs no /ml of their own"
 
 @pytest.fixture
 def private_ml() -> None:
-    """For tests of jobs that spell paths below /ml."""
+    """Skip a test that uses paths below /ml if the machine has no private /ml."""
     if not allows(namespaces.MOUNTS):
         pytest.skip(NO_ML)
 
@@ -225,7 +225,7 @@ def _job_processes() -> Iterator[tuple[int, str]]:
 
 
 def until(condition: Callable[[], T], timeout: float = 60) -> T:
-    """Wait for something to become true; what it gave."""
+    """Wait for a condition, and return its value."""
     end = time.monotonic() + timeout
     while not (found := condition()):
         assert time.monotonic() < end, "it did not happen in time"
@@ -235,7 +235,7 @@ def until(condition: Callable[[], T], timeout: float = 60) -> T:
 
 @pytest.fixture(scope="session")
 def built() -> Path:
-    """A folder with our sdist, and the wheel made from it. Readable by everybody."""
+    """A folder with our sdist and the wheel made from it, readable by all users."""
     return made_once("dist", _build)
 
 
@@ -274,7 +274,7 @@ def _install(folder: Path, built: Path) -> None:
 
 
 class Stranger:
-    """Runs programs as uid 1000, in a folder that is theirs, without Node; `venv` is their environment."""
+    """Runs programs as uid 1000, in its own folder, without Node; `venv` is its environment."""
 
     def __init__(self, folder: Path, venv: Path) -> None:
         self.folder = folder

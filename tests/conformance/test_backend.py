@@ -1,4 +1,4 @@
-"""Our own backends are held to what every backend promises (`jupyter_pai.engine.testing`)."""
+"""Our backends pass the conformance tests of `jupyter_pai.engine.testing`."""
 
 from __future__ import annotations
 

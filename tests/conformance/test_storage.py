@@ -1,4 +1,4 @@
-"""Our own storages are held to what every storage promises (`jupyter_pai.engine.testing`)."""
+"""Our storages pass the conformance tests of `jupyter_pai.engine.testing`."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def submit(lab: Lab, **spec: Any) -> str:
 
 
 def view(page: Page, lab: Lab, job: str, **forged: Any) -> Locator:
-    """A job in an untrusted notebook of another user, possibly with a `forged` output."""
+    """A job in an untrusted notebook of another user, optionally with a `forged` output."""
     saved = output(job, str(forged))
     saved["data"]["application/vnd.jupyter-pai.job+json"].update(forged)
     lab.write("a.ipynb", "1", outputs=[saved])

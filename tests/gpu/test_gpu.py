@@ -1,4 +1,4 @@
-"""Jobs on a machine that has an NVIDIA GPU: `make test-gpu`."""
+"""Jobs on a machine with an NVIDIA GPU: `make test-gpu`."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def binder_url(stranger: Stranger) -> Iterator[str]:
 
 
 class Tutorial:
-    """A tutorial that was run: what each of its cells gave, and its kernel."""
+    """A completed tutorial: the outputs of its cells, and its kernel."""
 
     def __init__(self, url: str, name: str) -> None:
         cells = json.loads((ROOT / "binder/tutorials" / name).read_text("utf-8"))["cells"]

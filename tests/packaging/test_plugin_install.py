@@ -41,14 +41,14 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def shared(tmp_path: Path, installed: None) -> Iterator[Path]:
-    """A folder in which a neighbour works."""
+    """A folder with a running example daemon."""
     with example_plugin.running_daemon(tmp_path / "shared") as folder:
         yield folder
 
 
 @pytest.fixture
 def den(shared: Path, cli: Cli, folder: Path) -> Cli:
-    """The command line, with a profile `den` for the neighbour, and a script that it may submit."""
+    """The command line, with a profile `den` for the example plug-in, and a script to submit."""
     script(
         folder,
         """

@@ -34,7 +34,7 @@ def test_wheel_has_exactly_the_needed_files(built: Path) -> None:
 
 
 def test_wheel_is_built_from_the_sdist_without_node(built: Path, tmp_path: Path) -> None:
-    """`built` made it so; here what it was made of."""
+    """The fixture `built` makes the wheel without Node; its source must contain the built bundles."""
     with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
     for name in (

@@ -1,4 +1,4 @@
-"""The long counts on a platform: one request of ten fails, and no job is lost or there twice."""
+"""Long run on a platform where one request of ten fails: no job is lost or duplicated."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ QUESTIONED = [
 
 
 def prepare(folder: Path) -> None:
-    """The files that the lines name."""
+    """Write the files that the lines name."""
     (folder / "empty").mkdir()
     (folder / "leaky/conf").mkdir(parents=True)
     (folder / "leaky/conf/run.yaml").write_text(f"a: 1\ntoken: {CERTAIN['github'][0]}\n")

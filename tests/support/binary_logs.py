@@ -65,7 +65,7 @@ BINARY_LOGS |= {name: written for name, (_command, written) in _COMMANDS.items()
 
 
 def prepare(folder: Path) -> None:
-    """The files that the commands print."""
+    """Write the files that the commands print."""
     for name, written in BINARY_LOGS.items():
         (folder / f"{name}.log").write_bytes(written)
 

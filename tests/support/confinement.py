@@ -1,4 +1,4 @@
-"""Ways to take from a process what machines and containers take: functions to run between fork and exec."""
+"""Functions to run between fork and exec, which restrict a process like some machines and containers do."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def no_namespaces() -> None:
-    """`unshare` is answered with EPERM, as the seccomp profile of container engines does."""
+    """Let `unshare` fail with EPERM, like the seccomp profile of container engines."""
     _answer(_UNSHARE, errno.EPERM)
 
 
 def no_locks() -> None:
-    """`flock` is answered with ENOLCK, as by a network disk that has no locks of this kind."""
+    """Let `flock` fail with ENOLCK, like a network disk without such locks."""
     _answer(_FLOCK, errno.ENOLCK)
 
 
@@ -37,12 +37,12 @@ def no_locks_at_all() -> None:
 
 
 def own_locks() -> None:
-    """`flock` always succeeds, as on a network disk that keeps the locks of each host apart."""
+    """Let `flock` always succeed, like a network disk that separates the locks of each host."""
     _answer(_FLOCK, 0)
 
 
 def _answer(numbers: dict[str, int], error: int, second: int | None = None) -> None:
-    """Have a system call answered without being made; if `second` is given, where that is its second argument."""
+    """Let a system call return without being executed; if `second` is set, only for that second argument."""
     condition = [] if second is None else [(_LOAD, 0, 0, _SECOND_ARGUMENT), (_IF_EQUAL, 0, 1, second)]
     steps = [
         (_LOAD, 0, 0, 0),  # the number of the system call

@@ -1,4 +1,4 @@
-"""A container engine for tests: podman over storage of its own, and an image made of this machine's own Python."""
+"""A container engine for tests: podman with its own storage, and an image made of this machine's Python."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEFT_OUT = shutil.ignore_patterns("test", "__pycache__", "idlelib", "tkinter", 
 
 
 def settings(folder: Path) -> dict[str, str]:
-    """The variables by which podman finds what it is to use here: users have the same ones."""
+    """Return the environment variables of podman, as users set them."""
     containers, storage = folder / "containers.conf", folder / "storage.conf"
     # What a machine without control groups of its own and without a container network allows.
     limits = 'default_ulimits=["nofile=1024:1024", "nproc=1000:1000"]'
@@ -28,7 +28,7 @@ def settings(folder: Path) -> dict[str, str]:
 
 
 def import_image(folder: Path) -> None:
-    """Make the image, in the storage that `settings` named."""
+    """Create the image in the storage of `settings`."""
     root = folder / "root"
     python = os.path.realpath(_PYTHON)
     for program in [*_PROGRAMS, python]:

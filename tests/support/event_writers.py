@@ -1,5 +1,5 @@
-"""Event files as the programs of the world write them, by tensorboard's own protobufs and writers; and what
-tensorboard reads out of them."""
+"""Event files in the formats of common writers, made with tensorboard's protobufs, and their points as read by
+tensorboard."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ TIME = 1_700_000_000.0
 
 
 def opened(time: float = TIME) -> bytes:
-    """The first event of a writer that was opened at that time."""
+    """Return the first event of a file opened at a time."""
     return bytes(event_pb2.Event(wall_time=time, file_version="brain.Event:2").SerializeToString())
 
 
 def event(step: int, *values: object, time: float | None = None) -> bytes:
-    """An event of a summary."""
+    """Return an event of a summary."""
     summary = summary_pb2.Summary(value=values)
     when = TIME + step / 8 if time is None else time
     return bytes(event_pb2.Event(wall_time=when, step=step, summary=summary).SerializeToString())
 
 
 def simple(tag: str, value: float) -> Any:
-    """A scalar as torch, tensorboardX and TensorFlow 1 write it."""
+    """Return a scalar in the format of torch, tensorboardX and TensorFlow 1."""
     return summary_pb2.Summary.Value(tag=tag, simple_value=value)
 
 
 def tensor(tag: str, value: object, plugin: str = "scalars", dtype: str = "float32", content: bool = False) -> Any:
-    """A scalar as TensorFlow 2 and tensorboard write it: in a field for its kind, or as bytes."""
+    """Return a scalar in the format of TensorFlow 2 and tensorboard: in a typed field, or as bytes."""
     array = np.asarray(value)
     if dtype == "bfloat16":
         # Its bits, as TensorFlow writes them: numpy has no such type.
@@ -74,7 +74,7 @@ def tensor(tag: str, value: object, plugin: str = "scalars", dtype: str = "float
 
 
 def text(tag: str, said: str) -> Any:
-    """A text as tensorboard writes it."""
+    """Return a text in the format of tensorboard."""
     return text_pb(tag, said).value[0]
 
 
@@ -82,7 +82,7 @@ STYLES = {"torch": simple, "tensorboard": tensor}
 
 
 def records(events: Iterable[bytes]) -> bytes:
-    """Events as they lie in a file."""
+    """Return events encoded as in a file."""
     file = io.BytesIO()
     writer = RecordWriter(file)
     for each in events:
@@ -97,14 +97,14 @@ def large_record(data: bytes) -> bytes:
 
 
 def write(path: Path, events: Iterable[bytes]) -> Path:
-    """An event file."""
+    """Write an event file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(records(events))
     return path
 
 
 def accumulated(path: Path) -> dict[str, list[tuple[float, int, float]]]:
-    """Time, step and value of each point, by tag: as tensorboard's own EventAccumulator reads a file."""
+    """Return time, step and value of each point by tag, as read by tensorboard's EventAccumulator."""
     reader = EventAccumulator(str(path), size_guidance={"scalars": 0, "tensors": 0})
     reader.Reload()
     found = {

@@ -1,4 +1,4 @@
-"""The example of a plug-in, installed beside this environment, and a neighbour that works for it."""
+"""The example plug-in, installed beside this environment, and its daemon."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _python(*words: str) -> None:
 
 @contextmanager
 def running_daemon(folder: Path) -> Iterator[Path]:
-    """A neighbour works in a folder, for as long as this lasts. It is found where the plug-in is installed."""
+    """Run the daemon of the example plug-in for a folder."""
     command = [sys.executable, "-m", "jupyter_pai_neighbour.daemon", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as neighbour:
         assert neighbour.stdout

@@ -15,12 +15,12 @@ _BASE32 = string.ascii_uppercase + "234567"
 
 
 def chance(length: int, letters: str = LETTERS, seed: int = 7) -> str:
-    """Text that looks like chance, the same each time."""
+    """Return reproducible random text."""
     return "".join(random.Random(seed).choices(letters, k=length))
 
 
 def private_key(name: str = "RSA ") -> str:
-    """A private key's block, of three lines."""
+    """Return the block of a private key, of three lines."""
     body = "\n".join(chance(64, LETTERS + "+/", seed) for seed in (1, 2, 3))
     return f"-----BEGIN {name}PRIVATE {'KEY'}-----\n{body}\n-----END {name}PRIVATE {'KEY'}-----\n"
 

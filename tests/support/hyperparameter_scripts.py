@@ -1,4 +1,4 @@
-"""Scripts that declare hyperparameters, as people write them; and what argparse, click and typer make of them."""
+"""Scripts that declare hyperparameters, and their declarations according to argparse, click and typer."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ print(json.dumps(tell(command)))
 
 
 def run(path: Path, *words: str) -> int:
-    """A script's exit code."""
+    """Return a script's exit code."""
     return subprocess.run([sys.executable, path, *words], capture_output=True, check=False).returncode
 
 

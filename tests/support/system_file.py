@@ -1,9 +1,9 @@
-"""Runs a Python program on a machine whose administrator has a settings file: `/etc/jupyter/jupyter_pai.toml`.
+"""Run a Python program on a machine with an administrator's settings file, `/etc/jupyter/jupyter_pai.toml`.
 
     python tests/support/system_file.py FOLDER -m jupyter_pai list
 
-`FOLDER` becomes `/etc/jupyter` in a mount namespace of the program's own; it has the same process id, and nothing else
-on the machine sees any of it.
+`FOLDER` becomes `/etc/jupyter` in the program's own mount namespace. The process id stays, and the machine is
+unchanged.
 """
 
 from __future__ import annotations

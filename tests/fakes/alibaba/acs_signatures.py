@@ -30,7 +30,7 @@ class Nonces:
         self._clock, self._seen = clock, dict[tuple[str, str], float]()
 
     def use(self, key_id: str, nonce: str) -> None:
-        """Raises Refusal if it has been used."""
+        """Record a nonce. Raises Refusal if it was used before."""
         now = self._clock.now()
         if not nonce or now - self._seen.get((key_id, nonce), 0) < 2 * _SKEW:
             message = "Specified signature nonce was used already."

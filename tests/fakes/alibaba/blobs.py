@@ -16,7 +16,7 @@ __all__ = ["Blob", "Blobs", "Piece", "Writer"]
 
 
 class Piece:
-    """A file of some bytes."""
+    """A file with some bytes."""
 
     def __init__(self, path: Path, size: int) -> None:
         self.path, self.size = path, size
@@ -25,7 +25,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Blob:
-    """Bytes that do not change any more: one file, or those of an upload's parts in their order."""
+    """Immutable bytes: one file, or those of an upload's parts in order."""
 
     pieces: tuple[Piece, ...]
     size: int
@@ -42,11 +42,11 @@ class Blob:
             start = max(start - piece.size, 0)
 
     def read(self, start: int = 0, length: int | None = None) -> bytes:
-        """The bytes, or a range of them."""
+        """Return the bytes, or a range of them."""
         return b"".join(_read(*span) for span in self.spans(start, self.size if length is None else length))
 
     def copy_to(self, path: Path) -> None:
-        """Write a file with this content; the system copies."""
+        """Write the content to a file with a copy by the kernel."""
         with path.open("wb", buffering=0) as target:
             for piece in self.pieces:
                 with piece.path.open("rb", buffering=0) as source:
@@ -63,7 +63,7 @@ def _read(piece: Piece, start: int, count: int) -> bytes:
 
 @dataclass
 class Writer:
-    """Takes bytes and makes a blob. Of one thread at a time; `md5` can be left out where speed is all."""
+    """Writes a blob, in one thread at a time. `md5` can be disabled for speed."""
 
     path: Path
     with_md5: bool = True
@@ -75,7 +75,7 @@ class Writer:
         self._file = self.path.open("wb", buffering=0)
 
     def write(self, chunks: list[bytes]) -> None:
-        """Take more."""
+        """Append bytes."""
         for chunk in chunks:
             self.crc = crc64(chunk, self.crc)
             if self.with_md5:
@@ -104,17 +104,17 @@ class Blobs:
         self._numbers = itertools.count(1)
 
     def writer(self) -> Writer:
-        """A blob to be."""
+        """Return the writer of a new blob."""
         return Writer(self._folder / f"{next(self._numbers)}", self._with_md5)
 
     def of_bytes(self, data: bytes) -> Blob:
-        """A blob of some bytes."""
+        """Return a blob of some bytes."""
         writer = self.writer()
         writer.write([data])
         return writer.close()
 
     def of_file(self, path: Path) -> Blob:
-        """A blob with a file's content of now. Raises OSError."""
+        """Return a blob with a file's current content. Raises OSError."""
         with path.open("rb") as file:
             writer = self.writer()
             while chunk := file.read(1 << 20):

@@ -1,4 +1,4 @@
-"""Buckets and what lies in them, in memory; their bytes are blobs."""
+"""Buckets and their objects, in memory; the bytes are blobs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Page:
 
 
 class Bucket:
-    """Objects by key, in order. Several threads may use it: jobs write, too."""
+    """Objects by key, in order. Thread-safe, since jobs write too."""
 
     def __init__(self, name: str, region: str, created: float) -> None:
         self.name, self.region, self.created = name, region, created
@@ -69,11 +69,11 @@ class Bucket:
         self._lock = threading.Lock()
 
     def get(self, key: str) -> Stored | None:
-        """The object of a key."""
+        """Return the object of a key."""
         return self._objects.get(key)
 
     def put(self, stored: Stored) -> None:
-        """Keep an object, instead of the one with its key."""
+        """Store an object, replacing the one with its key."""
         with self._lock:
             if stored.key not in self._objects:
                 insort(self._keys, stored.key)
@@ -86,7 +86,7 @@ class Bucket:
                 del self._keys[bisect_left(self._keys, key)]
 
     def below(self, prefix: str) -> list[Stored]:
-        """All objects whose keys begin so."""
+        """Return all objects with a key prefix."""
         with self._lock:
             first, end = bisect_left(self._keys, prefix), bisect_left(self._keys, prefix + _LAST)
             return [self._objects[key] for key in self._keys[first:end]]

@@ -1,4 +1,4 @@
-"""A request on its way through a service, and what is answered."""
+"""A request to a service, and its reply."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Call:
         return self.key
 
     async def body(self) -> bytes:
-        """All of the body: for what is small."""
+        """Read the complete body, for small ones."""
         await self.go_on()
         data = await self.request.content.read()
         self.received = len(data)
@@ -65,11 +65,11 @@ class Answer:
 
     @property
     def size(self) -> int:
-        """Bytes of the body."""
+        """Return the size of the body in bytes."""
         return self.length if self.blob else len(self.body)
 
     @classmethod
     def of_json(cls, value: Any, status: int = 200) -> Answer:
-        """JSON."""
+        """Return a JSON reply."""
         body = json.dumps(value, ensure_ascii=False).encode()
         return cls(status, body, {"Content-Type": "application/json;charset=utf-8"})

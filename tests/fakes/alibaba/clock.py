@@ -1,4 +1,4 @@
-"""The time as the services know it: tests move it."""
+"""The time of the services, which tests can change."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Control:
         }
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
-        """A call."""
+        """Process a call."""
         asked = json.loads(await request.content.read())
         try:
             return web.json_response({"result": self.calls[asked["call"]](**asked["given"])})

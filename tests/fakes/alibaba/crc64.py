@@ -37,13 +37,13 @@ except (OSError, AttributeError):
 
 
 def joined(first: int, second: int, length: int) -> int:
-    """The checksum of two texts one after the other; `length` is that of the second, in bytes."""
+    """Return the checksum of two concatenated texts; `length` is that of the second, in bytes."""
     return _times(_shift(length), first) ^ second
 
 
 @lru_cache(maxsize=1000)
 def _shift(length: int) -> int:
-    """x to the power of the bits of so many bytes, modulo the polynomial."""
+    """Return x to the power of the bits of some bytes, modulo the polynomial."""
     power, square = _TOP, _TOP >> 8
     while length:
         if length & 1:

@@ -17,13 +17,13 @@ class Datasets:
         self._versions: dict[str, dict[str, str]] = {}
 
     def add(self, versions: dict[str, str]) -> str:
-        """A new one, version to URI; its id."""
+        """Add a data set from URIs by version, and return its id."""
         made = f"d-{secrets.token_hex(9)}"
         self._versions[made] = dict(versions)
         return made
 
     def places(self, channels: list[dict[str, Any]]) -> dict[str, str]:
-        """The URI of each input channel. Raises Refusal."""
+        """Return the URI of each input channel. Raises Refusal."""
         return {channel.get("Name", ""): self._place(channel) for channel in channels}
 
     def _place(self, channel: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The front desk of a service: it notes each request, lets go wrong what is to, and sends the replies."""
+"""The dispatcher of a service: it records each request, injects faults, and sends the replies."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class Service(ABC):
 
     @abstractmethod
     async def answer(self, call: Call) -> Answer:
-        """Do it. Raises Refusal."""
+        """Execute the call. Raises Refusal."""
 
     @abstractmethod
     def refuse(self, call: Call, refusal: Refusal) -> Answer:
-        """An error, in the words of this service."""
+        """Return an error in the format of this service."""
 
     @abstractmethod
     def injected(self, kind: str) -> Refusal:
-        """The error that this service gives for a fault: `500`, `503`, `throttled`."""
+        """Return the error of this service for a fault: `500`, `503`, `throttled`."""
 
 
 class Dispatcher:

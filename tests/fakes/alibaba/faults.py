@@ -34,7 +34,7 @@ class Fault:
 
 
 class Faults:
-    """All faults of now; the first that strikes is taken."""
+    """All current faults; the first that applies is used."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -42,11 +42,11 @@ class Faults:
         self.struck = 0
 
     def add(self, fault: Fault) -> None:
-        """From now on."""
+        """Add a fault."""
         self._faults.append(fault)
 
     def clear(self) -> None:
-        """Nothing goes wrong any more."""
+        """Remove all faults."""
         self._faults.clear()
 
     def pick(self, action: str) -> Fault | None:

@@ -17,11 +17,11 @@ __all__ = ["Folder", "Unreachable"]
 
 
 class Unreachable(Exception):
-    """An address of code, of an input or of an output that leads nowhere: the job cannot be initialized."""
+    """A URI of code, an input or an output that does not exist: the job cannot be initialized."""
 
 
 def place_of(uri: str, oss: Oss) -> tuple[str, str]:
-    """Bucket and key of `oss://bucket[.endpoint]/key`. Raises Unreachable."""
+    """Return bucket and key of `oss://bucket[.endpoint]/key`. Raises Unreachable."""
     split = urlsplit(uri)
     if split.scheme != "oss":
         raise Unreachable(f"{uri}: the stand-in mounts nothing but OSS")
@@ -46,7 +46,7 @@ def _check(bucket: str, endpoint: str, oss: Oss, what: str) -> None:
 
 
 class Folder:
-    """`path/ml` is what the job sees as `/ml`."""
+    """The folder of a job, which sees `path/ml` as `/ml`."""
 
     def __init__(self, path: Path, job: TrainingJob, oss: Oss, unpack: bool) -> None:
         self.path, self._job, self._oss, self._unpack = path, job, oss, unpack
@@ -56,7 +56,7 @@ class Folder:
         self._known: dict[str, tuple[int, int]] = {}
 
     def prepare(self) -> None:
-        """Everything that the job finds. Raises Unreachable."""
+        """Fetch code and inputs. Raises Unreachable."""
         for name in ("usercode", "input/config", "input/data", "output"):
             (self._ml / name).mkdir(parents=True, exist_ok=True)
         text = json.dumps(hyperparameters(self._job), ensure_ascii=False)
@@ -131,7 +131,7 @@ class Folder:
             self._oss.buckets[bucket].delete(key)
 
     def _outputs(self) -> dict[str, tuple[tuple[int, int], Path, str, str]]:
-        """Files of the outputs that have an address: when and how long, where, and the object they are to be."""
+        """Yield files of the outputs with a URI: time and size, path, and the target object."""
         found = {}
         for channel in self._job.asked.get("OutputChannels") or []:
             if not channel.get("OutputUri"):

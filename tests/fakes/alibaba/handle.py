@@ -90,7 +90,7 @@ class StandIn:
         return found
 
     def forget_requests(self) -> None:
-        """Begin to count anew."""
+        """Reset the recorded requests."""
         self.call("forget_requests")
 
     def count(self, service: str = "", action: str = "") -> int:
@@ -102,7 +102,7 @@ class StandIn:
         )
 
     def sts(self, seconds: float = 3600, role: str = "PAI.WorkspaceOwner", denied: tuple[str, ...] = ()) -> AccessKey:
-        """A key that ends after so many seconds."""
+        """Create a temporary key that expires after some seconds."""
         made = self.call("sts", seconds=seconds, role=role, denied=list(denied))
         return AccessKey(made["id"], made["secret"], made["token"])
 
@@ -117,7 +117,7 @@ class StandIn:
         self.call("change_key", key_id=key_id, **changes)
 
     def set_clock(self, offset: float) -> None:
-        """The services' clocks are so many seconds ahead of the machine's."""
+        """Set the services' clocks some seconds ahead of the machine's."""
         self.call("set_clock", offset=offset)
 
     def make_bucket(self, name: str, region: str = "") -> None:
@@ -131,16 +131,16 @@ class StandIn:
         return found
 
     def add_jobs(self, count: int = 1, status: str = "Running", **fields: Any) -> list[str]:
-        """Jobs that nothing runs; their ids. `fields` are those of CreateTrainingJob."""
+        """Add jobs that are not executed, and return their ids. `fields` are those of CreateTrainingJob."""
         made: list[str] = self.call("add_jobs", count=count, status=status, fields=fields)
         return made
 
     def set_job(self, job_id: str, status: str, code: str = "", message: str = "") -> None:
-        """A job that nothing runs is in this status now."""
+        """Set the status of a job that is not executed."""
         self.call("set_job", job_id=job_id, status=status, code=code, message=message)
 
     def fail_next(self, status: str, code: str = "JobFailed", message: str = "it was to fail") -> None:
-        """The next job that is created ends like this (CreateFailed, InitializeFailed, Failed) instead of running."""
+        """Let the next created job end with a status (CreateFailed, InitializeFailed, Failed) instead of running."""
         self.call("fail_next", status=status, code=code, message=message)
 
     def fail_next_board(self, reason: str = "it was to fail") -> None:
@@ -148,28 +148,29 @@ class StandIn:
         self.call("fail_next_board", reason=reason)
 
     def credentials_uri(self, seconds: float = 3600) -> str:
-        """For `ALIBABA_CLOUD_CREDENTIALS_URI`: each request there gives a new key that is good for so long."""
+        """Return a value of `ALIBABA_CLOUD_CREDENTIALS_URI`: each request gives a new key that is valid for some
+        seconds."""
         return f"http://127.0.0.1:{self._ports['pages']}/credentials?seconds={seconds:g}"
 
     def add_lines(self, job_id: str, *lines: str, count: int = 1, instance: int = 0) -> None:
-        """A job's log grows by these lines, `count` times over; `{number}` in them is the line's number."""
+        """Append lines to a job's log, `count` times; `{number}` in them is the line's number."""
         self.call("add_lines", job_id=job_id, lines=lines, count=count, instance=instance)
 
     def add_points(self, job_id: str, name: str, *values: float) -> None:
-        """The service has read these values of a metric from a job's log, now."""
+        """Add values of a metric that the service has read from a job's log."""
         self.call("add_points", job_id=job_id, name=name, values=values)
 
     def add_dataset(self, **versions: str) -> str:
-        """A data set of the workspace: each version's URI, the default one last; its id."""
+        """Add a data set of the workspace from URIs by version, the default one last, and return its id."""
         made: str = self.call("add_dataset", versions=versions)
         return made
 
     def expire_log(self, job_id: str) -> None:
-        """A job's log is not kept any longer; what was read from it is."""
+        """Delete a job's log; metrics read from it are kept."""
         self.call("expire_log", job_id=job_id)
 
     def age_job(self, job_id: str, seconds: float) -> None:
-        """A job was created so much earlier."""
+        """Move a job's creation into the past."""
         self.call("age_job", job_id=job_id, seconds=seconds)
 
     def settings(self) -> dict[str, str]:
@@ -197,11 +198,11 @@ class StandIn:
         }
 
     def end(self) -> None:
-        """No service answers any more, before the `with` ends."""
+        """Stop all services before the `with` block ends."""
         _end(self._process)
 
     def call(self, name: str, /, **given: Any) -> Any:
-        """Ask the process behind the services."""
+        """Call the process of the services."""
         connection = http.client.HTTPConnection("127.0.0.1", self._ports["control"])
         try:
             connection.request("POST", "/", json.dumps({"call": name, "given": given}))
@@ -228,7 +229,7 @@ class FaultSwitch:
         self._pai.call("add_fault", kind=kind, match=match, **how)
 
     def clear(self) -> None:
-        """Nothing goes wrong any more."""
+        """Remove all faults."""
         self._pai.call("clear_faults")
 
     @property
@@ -244,23 +245,23 @@ class Objects:
         self._pai = pai
 
     def keys(self, prefix: str = "", bucket: str = "") -> list[str]:
-        """All keys that begin so."""
+        """Return all keys with a prefix."""
         found: list[str] = self._pai.call("keys", bucket=bucket or self._pai.bucket, prefix=prefix)
         return found
 
     def read(self, key: str, bucket: str = "") -> bytes:
-        """An object. Raises RuntimeError if there is none."""
+        """Return an object. Raises RuntimeError if it does not exist."""
         return b64decode(self._pai.call("read", bucket=bucket or self._pai.bucket, key=key))
 
     def write(self, key: str, data: bytes, bucket: str = "") -> None:
-        """Put an object."""
+        """Store an object."""
         self._pai.call("write", bucket=bucket or self._pai.bucket, key=key, data=b64encode(data).decode())
 
     def delete(self, key: str, bucket: str = "") -> None:
-        """No longer there."""
+        """Delete an object."""
         self._pai.call("delete", bucket=bucket or self._pai.bucket, key=key)
 
     def uploads(self, bucket: str = "") -> list[str]:
-        """Keys of the multipart uploads that were begun and not ended."""
+        """Return the keys of unfinished multipart uploads."""
         found: list[str] = self._pai.call("uploads", bucket=bucket or self._pai.bucket)
         return found

@@ -67,7 +67,7 @@ IMAGES = [_image(number, *row) for number, row in enumerate(_ROWS)]
 
 
 class Images:
-    """AIWorkSpace's operations on images; users' own are added by `AddImage`."""
+    """AIWorkSpace's operations on images; `AddImage` adds those of users."""
 
     def __init__(self) -> None:
         self._own: list[dict[str, Any]] = []

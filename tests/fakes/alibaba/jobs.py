@@ -1,4 +1,4 @@
-"""Training jobs as the service keeps them."""
+"""Training jobs as stored by the service."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class TrainingJob:
         return int(resource.get("EcsCount") or resource.get("InstanceCount") or 1)
 
     def enter(self, status: str, code: str = "", message: str = "") -> None:
-        """The job is in this status from now on."""
+        """Enter a status."""
         now = self._clock.now()
         if self.transitions:
             self.transitions[-1]["EndTime"] = iso(now)
@@ -112,7 +112,7 @@ class TrainingJob:
         self.tell(f"[{status}] {message or 'the job is ' + status}")
 
     def tell(self, text: str) -> None:
-        """An event."""
+        """Add an event."""
         now = self._clock.now()
         self.events.add(f"{iso(now)} {text}", now)
 
@@ -123,14 +123,14 @@ class TrainingJob:
         self.lines_of = {instance.name: Lines() for instance in self.instances}
 
     def log(self, instance: str, texts: Iterable[str]) -> None:
-        """Lines that an instance wrote."""
+        """Append lines of an instance."""
         now = self._clock.now()
         for text in texts:
             self.lines.add(text, now)
             self.lines_of[instance].add(text, now)
 
     def expire_log(self) -> None:
-        """The service keeps logs for a while only."""
+        """Delete the log, which the service keeps for a limited time."""
         self.lines, self.lines_of = Lines(), {name: Lines() for name in self.lines_of}
 
     def age(self, seconds: float) -> None:
@@ -139,10 +139,10 @@ class TrainingJob:
         self.modified -= seconds
 
     def latest(self) -> dict[str, Point]:
-        """The last value of each metric."""
+        """Return the last value of each metric."""
         return {point.name: point for point in self.points}
 
     @property
     def duration(self) -> int:
-        """Whole seconds so far, or of all its life."""
+        """Return the whole seconds until now, or until the end."""
         return int((self.modified if self.ended else self._clock.now()) - self.created)

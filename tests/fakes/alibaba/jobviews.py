@@ -24,7 +24,7 @@ _USAGE = (
 
 
 def whole(job: TrainingJob, region: str) -> Reply:
-    """All of it."""
+    """Return the complete job."""
     asked = job.asked
     told = _common(job) | {name: asked[name] for name in ("Priority", "Settings") if asked.get(name)}
     told |= {
@@ -90,7 +90,7 @@ def _progress(job: TrainingJob) -> Reply:
 
 
 def span(asked: Asked) -> tuple[float | None, float | None]:
-    """`StartTime` and `EndTime` of the query. Raises Refusal."""
+    """Return `StartTime` and `EndTime` of the query. Raises Refusal."""
     return _moment(asked, "StartTime"), _moment(asked, "EndTime")
 
 
@@ -175,7 +175,7 @@ def _error(job: TrainingJob, asked: Asked) -> Reply:
 
 
 def _models(job: TrainingJob, asked: Asked) -> Reply:
-    """A job that has written to its channel `model` has one, with the last value of each metric."""
+    """A job that has written to its channel `model` has a model, with the last value of each metric."""
     labels = [{"Key": "Algorithm", "Value": job.asked.get("AlgorithmName") or "custom"}]
     metrics = {name: point.value for name, point in job.latest().items()}
     return {

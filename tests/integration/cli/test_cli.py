@@ -1,4 +1,4 @@
-"""The command line as a person and a script use it."""
+"""The command line in terminals and in scripts."""
 
 from __future__ import annotations
 

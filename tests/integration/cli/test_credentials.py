@@ -17,7 +17,7 @@ ID, SECRET = "LTAI5tTheIdOfAKey9xyz", "sec-" + "3n/Zt+9q" * 3
 
 @pytest.fixture
 def login(cli: Cli) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Log in a profile `mine` with what is piped in."""
+    """Log in a profile `mine` with piped input."""
     assert cli("profile", "set", "mine", "backend=pai", "region_id=cn-hangzhou").returncode == 0
 
     def run(*words: str, piped: str = f"{ID}\n{SECRET}\n") -> subprocess.CompletedProcess[str]:

@@ -23,7 +23,7 @@ VALUE = "tok-" + "3n/Zt+9q" * 3
 
 @pytest.fixture
 def keep(cli: Cli) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Keep a value that is piped in."""
+    """Store a secret from piped input."""
 
     def run(name: str, value: str = VALUE + "\n") -> subprocess.CompletedProcess[str]:
         return cli("secret", "set", name, stdin=None, input=value)
@@ -33,7 +33,7 @@ def keep(cli: Cli) -> Callable[..., subprocess.CompletedProcess[str]]:
 
 @pytest.fixture
 def keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file of a keyring that works."""
+    """The file of a working keyring."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "tests.fakes.keyrings.Kept")
     monkeypatch.setenv("TEST_KEYRING", str(tmp_path / "keyring.json"))

@@ -1,4 +1,4 @@
-"""``ls put get rm mkdir`` as a person and a script use them."""
+"""``ls put get rm mkdir`` in terminals and in scripts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture(params=["file", "oss"])
 def top(request: pytest.FixtureRequest, home: Home, tmp_path: Path) -> str:
-    """An empty folder of each storage, as it is written in a line."""
+    """The URI of an empty folder in each storage."""
     if request.param == "oss":
         pai: StandIn = request.getfixturevalue("pai")
         return f"oss://{pai.bucket}/it's/"

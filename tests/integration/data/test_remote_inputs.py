@@ -1,4 +1,4 @@
-"""Inputs that are elsewhere: fetched for local jobs, sent for those of a platform, once for each content."""
+"""Inputs in other places: downloaded for local jobs, uploaded for those of a platform, once per content."""
 
 from __future__ import annotations
 

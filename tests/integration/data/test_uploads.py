@@ -1,4 +1,4 @@
-"""Files of a browser's, sent piece by piece over HTTP to each storage."""
+"""Files of a browser, uploaded in chunks over HTTP to each storage."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def fill(disk: Path) -> None:
 
 
 def power_off(job_id: str) -> None:
-    """Nothing of a job is left that could write a word."""
+    """Kill all processes of a job, as a power cut does."""
     for pid in processes_of(job_id):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -71,12 +71,12 @@ class Started:
             return b""
 
     def end(self) -> process.Result | None:
-        """Wait until supervisor and guard have gone; the result if they left one."""
+        """Wait until supervisor and guard have ended, and return the result if there is one."""
         until(lambda: not is_alive(self.folder))
         return process.read_result(self.folder)
 
     def pid(self) -> int:
-        """The supervisor's."""
+        """The pid of the supervisor."""
         started = self.folder.path / "started"
         # Made first, written then.
         return int(until(lambda: started.read_text().split() if started.exists() else [])[0])

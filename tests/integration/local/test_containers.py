@@ -1,4 +1,4 @@
-"""Jobs in containers, by a real podman: the same contract, log and stop as without."""
+"""Jobs in containers of a real podman: the same contract, log and stop."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ...support import containers
 
 @pytest.fixture(scope="session")
 def storage() -> Iterator[dict[str, str]]:
-    """The image, in storage of its own."""
+    """Storage with the image."""
     with tempfile.TemporaryDirectory(prefix="jupyter-pai-containers-") as name:
         variables = containers.settings(Path(name))
         before = {key: os.environ.get(key) for key in variables}

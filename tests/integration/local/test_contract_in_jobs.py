@@ -1,4 +1,4 @@
-"""The training contract as a job finds it: both layouts, with and without a private /ml."""
+"""The training contract inside jobs: both layouts, with and without a private /ml."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from ...conftest import end_jobs, keep_below, submit, until
 
 
 def overwritten(path: Path) -> None:
-    """All but the first page, which has the header."""
+    """Overwrite all but the first page, which has the header."""
     size = path.stat().st_size
     with path.open("r+b") as file:
         file.seek(4096)
@@ -49,12 +49,12 @@ DAMAGES = [overwritten, cut_off, emptied, no_database, gone]
 
 
 def known(engine: EmbeddedClient) -> list[dict[str, Any]]:
-    """All that is known of all jobs."""
+    """Return all jobs as listed."""
     return list(engine.call("list_jobs", limit=500)["jobs"])
 
 
 def aside(home: Home) -> list[Path]:
-    """The damaged files that were kept."""
+    """Return the damaged files that were set aside."""
     return [path for path in home.path.glob("pai.sqlite3.damaged-*") if path.name.count("-") == 1]
 
 
@@ -78,7 +78,7 @@ def ended_jobs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dic
 
 @pytest.fixture
 def home(ended_jobs: tuple[Path, list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
-    """The state folder of the ended jobs, as it was before the test before changed it."""
+    """The state folder of the ended jobs, restored for each test."""
     folder, _jobs = ended_jobs
     shutil.rmtree(folder / "state", ignore_errors=True)
     shutil.copytree(folder / "saved", folder / "state", symlinks=True)

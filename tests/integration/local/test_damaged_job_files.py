@@ -21,7 +21,7 @@ from .supervised_job import fill, power_off
 
 @pytest.fixture
 def left(home: Home, tmp_path: Path) -> Callable[[str, bytes | None], JobHandle]:
-    """A job that ran when the power went, with one of its files as it is after that (None: it is gone)."""
+    """A job that ran during a power cut, with one damaged file (None: a missing one)."""
 
     def cut(name: str, content: bytes | None) -> JobHandle:
         engine = EmbeddedClient()

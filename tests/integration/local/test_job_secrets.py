@@ -1,4 +1,4 @@
-"""Jobs with secrets through the engine: where the values are, and all the places where they are not."""
+"""Jobs with secrets through the engine: values reach the job, and are in no other place."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ PRINTS = """
 
 @pytest.fixture
 def kept(engine: EmbeddedClient) -> EmbeddedClient:
-    """An engine that keeps a secret."""
+    """An engine with a stored secret."""
     engine.call("set_secret", secret="HF_TOKEN", body={"value": VALUE})
     return engine
 
 
 def holders(folder: Path) -> list[str]:
-    """The files that hold the value, as it is or in base64."""
+    """Return the files that contain the value, plain or in base64."""
     forms = [VALUE.encode(), base64.b64encode(VALUE.encode())[:16]]
     return [p.name for p in folder.rglob("*") if p.is_file() and any(form in p.read_bytes() for form in forms)]
 

@@ -1,4 +1,4 @@
-"""Jobs on this machine, from submit to end, and every bad input with the message that it gets."""
+"""Jobs on this machine, from submit to end, and bad input with its messages."""
 
 from __future__ import annotations
 

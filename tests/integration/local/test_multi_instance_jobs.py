@@ -1,4 +1,4 @@
-"""Jobs of several instances: they meet, have a log each, and end together."""
+"""Jobs of several instances: they communicate, have separate logs, and end together."""
 
 from __future__ import annotations
 

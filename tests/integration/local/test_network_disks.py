@@ -29,7 +29,7 @@ CLI = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def code(folder: Path) -> None:
-    """Something to pack."""
+    """A file to pack."""
     (folder / "a.txt").touch()
 
 
@@ -61,7 +61,7 @@ def test_variable_overrides_network_disk_detection(
 
 
 def test_network_disk_disables_wal(home: Home, cli: CLI, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also a database that had it; and it stays so on a host to which the same disk is its own."""
+    """A database with WAL is converted, and stays so on a host where the disk is local."""
     assert cli("submit", "--command", "echo 1", "--wait").returncode == 0
     assert journal(home) == "wal"
     monkeypatch.setenv(filesystem.VARIABLE, "1")

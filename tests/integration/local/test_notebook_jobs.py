@@ -25,7 +25,7 @@ PYTEST = "PYTEST_CURRENT_TEST"
 
 
 def write(path: Path, *cells: str | tuple[str, ...]) -> None:
-    """Save a notebook of code cells, some with tags. Its kernel is none that this machine has."""
+    """Save a notebook of code cells, some with tags. Its kernel is unknown on this machine."""
     path.parent.mkdir(exist_ok=True)
     parts = [(cell,) if isinstance(cell, str) else cell for cell in cells]
     made = [{"cell_type": "code", "source": dedent(c).strip(), "metadata": {"tags": tags}} for c, *tags in parts]

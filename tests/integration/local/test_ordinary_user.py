@@ -19,7 +19,7 @@ BECOME = 'exec setpriv --reuid 1000 --regid 1000 --clear-groups "$@"'
 
 @pytest.fixture
 def work(stranger: Stranger, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder of the user's, with a state folder of its own."""
+    """A folder of the user with its own state folder."""
     path = stranger.folder / f"work-{os.urandom(4).hex()}"
     stranger.run("mkdir", "-p", path / "code")
     yield path

@@ -30,7 +30,7 @@ def two_cores(engine: EmbeddedClient) -> EmbeddedClient:
 
 
 class HeldJob:
-    """A job that runs until it is let go. It has its place in the line before the next one is submitted."""
+    """A job that runs until it is released. It is in the queue before the next one is submitted."""
 
     def __init__(self, engine: EmbeddedClient, gate: Path, **spec: Any) -> None:
         self.gate = gate
@@ -43,7 +43,7 @@ class HeldJob:
 
 
 def status(job: JobHandle, *wanted: str) -> str:
-    """The job's status, when it is one of these."""
+    """Wait until the job has one of these statuses, and return it."""
     until(lambda: job.status in wanted)
     return job.status
 

@@ -1,4 +1,4 @@
-"""A job once more: with changes, from its checkpoints, and what must stay for it."""
+"""Reruns: with changes, from checkpoints, and the files that they need."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def many_files(folder: Path) -> None:
 
 
 def test_killed_delete_is_completed_later(home: Home) -> None:
-    """Its files are all there, or the job is gone: from the list at once, from the disk when an engine starts."""
+    """Either all files exist, or the job is gone: from the list at once, from the disk when an engine starts."""
     engine = EmbeddedClient()
     job = submit(engine, "true").wait()
     engine.close()
@@ -187,7 +187,7 @@ def test_two_engines_prune_concurrently(engine: EmbeddedClient, home: Home) -> N
 
 
 def wheel(folder: Path) -> Path:
-    """A package that is on no index."""
+    """Build a package that is on no index."""
     path = folder / "tiny_pai_kept-1.5-py3-none-any.whl"
     info = "tiny_pai_kept-1.5.dist-info"
     with zipfile.ZipFile(path, "w") as archive:

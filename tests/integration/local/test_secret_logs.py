@@ -28,7 +28,7 @@ def job_folder(tmp_path: Path) -> Path:
 
 
 def python(folder: Path, text: str) -> str:
-    """A command that runs a Python script."""
+    """Return a command that runs a Python script."""
     path = folder.parent / "script.py"
     path.write_text("import os, sys, time, base64\ntoken = os.environ['TOKEN']\n" + dedent(text))
     return f"python3 -u {path}"
@@ -146,7 +146,7 @@ COUNTING = DAEMONS + 'i=0; while :; do echo "$i $TOKEN"; i=$((i+1)); done'
 
 
 def numbered(log: bytes) -> None:
-    """Every line to the last but one is there, once, in its order."""
+    """Assert that every line to the last but one is there, once and in order."""
     lines = log.split(b"\n")
     assert lines[:-1] == [b"%d [secret TOKEN]" % n for n in range(len(lines) - 1)]
     assert b"tok-" not in log
@@ -186,7 +186,7 @@ def test_full_disk_pauses_masking_and_loses_nothing(small_disk: Path) -> None:
 
 
 def test_kill_on_a_full_disk_leaves_a_continuous_log(small_disk: Path) -> None:
-    """On a full disk the supervisor holds what it has read, and can be killed at just that moment."""
+    """On a full disk the supervisor holds unwritten output, and is killed at that moment."""
     (small_disk / "ballast").write_bytes(b"x" * 1_700_000)
     started = Started(small_disk / "job", COUNTING, namespaces.PRIVATE, secrets=SECRETS)
     until(lambda: len(started.log) > 100_000)

@@ -77,7 +77,7 @@ def silence(path: Path) -> None:
 
 
 def told(done: subprocess.CompletedProcess[str]) -> tuple[str, str]:
-    """Status and reason in what `show --json` printed."""
+    """Return status and reason from the output of `show --json`."""
     job: dict[str, Any] = json.loads(done.stdout)
     return job["status"], job["reason"]
 
@@ -102,7 +102,7 @@ def test_job_of_another_host_is_shown_and_left_alone(
 
 
 def test_job_keeps_only_the_server_of_its_host(shared: Home, waiting: dict[str, Any]) -> None:
-    """Two servers of one user that share a home would keep each other from being stopped when idle."""
+    """Two servers of one user with a shared home would otherwise keep each other from being culled."""
     code = "from jupyter_pai.engine.service import JobService; print(JobService().keeps_server())"
     kept = {
         name: subprocess.run(
@@ -197,7 +197,8 @@ def test_unreachable_host_is_declared_lost_by_the_user(
 
 
 def test_restarted_host_recognizes_its_own_jobs(shared: Home, waiting: dict[str, Any]) -> None:
-    """Same name, another boot: dead once nothing is heard of it; till then it may be a host of the same name."""
+    """Same name, another boot: the job is dead once its lease expires; until then it may be another host of this
+    name."""
     job_id = waiting["id"]
     folder = shared.job(job_id).path
     power_off(job_id)

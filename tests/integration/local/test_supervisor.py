@@ -167,7 +167,7 @@ def test_time_index_records_when_lines_arrived(job_folder: Path) -> None:
 
 
 def test_full_disk_pauses_the_job_and_loses_nothing(small_disk: Path) -> None:
-    """The log is on a small file system of its own, which is full until room is made."""
+    """The log is on a small file system, which is full until space is freed."""
     (small_disk / "ballast").write_bytes(b"x" * 1_700_000)
     started = Started(small_disk / "job", "seq 100000", namespaces.PRIVATE)
     until(lambda: len(started.log) > 100_000)

@@ -1,4 +1,4 @@
-"""The form in a notebook: what a page shows of it and sends, with a real kernel and real jobs; the same from Python."""
+"""The form in a notebook: messages with its page, with a real kernel and real jobs; the same from Python."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def kernel(home: Home, folder: Path, script: Path) -> Iterator[Kernel]:
 
 
 class FormPage:
-    """The page of a form: its state, what it edits, and the verbs that it calls."""
+    """The page of a form: its state, its edits, and its calls."""
 
     def __init__(self, kernel: Kernel, messages: list[dict[str, Any]]) -> None:
         self.kernel = kernel
@@ -60,7 +60,7 @@ class FormPage:
 
     @property
     def request(self) -> dict[str, Any]:
-        """The request as the kernel sent it last."""
+        """The last request that the kernel sent."""
         for message in self.kernel.heard[self.read :]:
             content = message["content"]
             if message["msg_type"] == "comm_msg" and content["comm_id"] == self.comm:
@@ -69,7 +69,7 @@ class FormPage:
         return dict(self.state["request"])
 
     def edit(self, **fields: Any) -> None:
-        """Send the request with other fields, as a page does, and wait until the kernel has it."""
+        """Send the request with changed fields, as a page does, and wait until the kernel has it."""
         request = self.request
         state = {"request": request | {"spec": request["spec"] | fields}}
         data = {"method": "update", "state": state, "buffer_paths": []}
@@ -87,7 +87,7 @@ class FormPage:
         self.state.update(state)
 
     def call(self, verb: str, **parameters: Any) -> dict[str, Any]:
-        """The answer to a verb; with the request, if it takes one."""
+        """Call a verb, with the request if it takes one, and return the reply."""
         self.kernel.tell(self.comm, type="call", page="p", id=verb, verb=verb, parameters=parameters, body=self.request)
         return self.kernel.said(self.comm, page="p", id=verb)
 

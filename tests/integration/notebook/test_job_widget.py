@@ -1,4 +1,4 @@
-"""The job view fed by a kernel: the comm's messages as a page sends and gets them, with a real kernel and real jobs."""
+"""The job view fed by a kernel: messages of the comm, with a real kernel and real jobs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ print('done')
 
 
 class Kernel:
-    """A kernel without a server, and the page that looks at it."""
+    """A kernel without a server, and its page."""
 
     def __init__(self, folder: Path) -> None:
         # What Jupyter's servers say to kernels; ours is not among their extensions.
@@ -52,7 +52,7 @@ class Kernel:
         self.manager.cleanup_resources()
 
     def execute(self, code: str) -> str:
-        """Begin a cell; the id of what will be heard of it."""
+        """Start a cell, and return the id of its messages."""
         return str(self.client.execute(code))
 
     def run(self, code: str) -> list[dict[str, Any]]:
@@ -64,7 +64,7 @@ class Kernel:
         return mine
 
     def listen(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """The next message of a kind."""
+        """Return the next message of a kind."""
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             message: dict[str, Any] = self.client.get_iopub_msg(timeout=60)
@@ -74,12 +74,12 @@ class Kernel:
         raise AssertionError(self.heard[-5:])
 
     def tell(self, comm: str, **content: Any) -> None:
-        """Send what a view sends."""
+        """Send a message of a view."""
         data = {"comm_id": comm, "data": {"method": "custom", "content": content}}
         self.client.shell_channel.send(self.client.session.msg("comm_msg", data))
 
     def said(self, comm: str, **wanted: Any) -> dict[str, Any]:
-        """The next message for a view that has these values."""
+        """Return the next message for a view with these values."""
 
         def fits(message: dict[str, Any]) -> bool:
             said = _custom(message, comm)
@@ -111,7 +111,7 @@ def kernel(home: Home, folder: Path) -> Iterator[Kernel]:
 
 
 def shown(messages: list[dict[str, Any]]) -> dict[str, Any]:
-    """The last output's bundle."""
+    """Return the MIME bundle of the last output."""
     return dict(next(m for m in reversed(messages) if m["msg_type"] == "display_data")["content"]["data"])
 
 

@@ -1,4 +1,4 @@
-"""The magics in a front end: a real server, a real kernel, the session that JupyterLab opens."""
+"""The magics in a front end: a real server, a real kernel, and a session like that of JupyterLab."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_bad_submits_are_rejected_or_fail_with_a_fix(server: RealServer) -> None
 
 
 def test_doubtful_hyperparameters_are_submitted_with_a_note(server: RealServer) -> None:
-    """Run All is never held up by a question."""
+    """Run All is never stopped by a prompt."""
     prepare(server.root)
     notebook = server.notebook()
     for words, what, fix in QUESTIONED:

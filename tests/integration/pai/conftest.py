@@ -40,7 +40,7 @@ def pai(platform: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> Stand
 
 
 def write_profile(platform: StandIn, **more: object) -> None:
-    """Settings as a user has them."""
+    """Write the settings of a user."""
     keys = {
         "backend": "pai",
         **platform.settings(),

@@ -1,4 +1,4 @@
-"""A platform of which one request of ten goes wrong, and what must hold nevertheless."""
+"""A platform where one request of ten fails, and the guarantees that hold nevertheless."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 @pytest.fixture(autouse=True)
 def alone(pai: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """On a machine without keys but those of the variables."""
+    """A machine without keys other than those in variables."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("ALIBABA_CLOUD_ECS_METADATA_DISABLED", "true")
     yield

@@ -1,4 +1,4 @@
-"""Data sets of the workspace as inputs: by their ids, in a spec, with the SDK's class, and in a job from elsewhere."""
+"""Data sets of the workspace as inputs: by URI, with the SDK's class, and in imported jobs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ READ = "cat /ml/input/data/train/*; echo in $PAI_INPUT_TRAIN"
 
 @pytest.fixture
 def dataset(pai: StandIn) -> str:
-    """Two versions of some data; the second counts if none is named."""
+    """Two versions of some data; the second is the default."""
     pai.objects.write("data/old/a.csv", b"old data\n")
     pai.objects.write("data/new/a.csv", b"new data\n")
     return pai.add_dataset(v1=f"oss://{pai.bucket}/data/old/", v2=f"oss://{pai.bucket}/data/new/")

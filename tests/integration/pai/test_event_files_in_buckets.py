@@ -1,4 +1,4 @@
-"""TensorBoard's files in the bucket: charts and a local TensorBoard read them; the platform's quota is not spent."""
+"""Event files in the bucket: charts and a local TensorBoard read them, without using the platform's quota."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms for a platform that is paid for: what is wrong with which field, and nothing without being agreed to."""
+"""Forms for a paid platform: errors by field, and confirmation of costs."""
 
 from __future__ import annotations
 

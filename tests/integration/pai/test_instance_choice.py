@@ -1,4 +1,4 @@
-"""Jobs that say what they need by sizes: which instance type they get, or which share of a quota."""
+"""Jobs that request sizes: the selected instance type, or the share of a quota."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Pages:
 
 
 def read(pages: Pages, cursor: str) -> tuple[str, str]:
-    """All that there is after a cursor, and the cursor after it."""
+    """Return all lines after a cursor, and the next cursor."""
     text = ""
     while True:
         piece = asyncio.run(read_log(pages, cursor))

@@ -104,7 +104,7 @@ def test_terminal_opens_in_a_running_job(
 
 
 class UserTerminal:
-    """A pseudo-terminal of 97 columns and 31 rows, used as a person does."""
+    """A pseudo-terminal of 97 columns and 31 rows for keys and output."""
 
     def __init__(self) -> None:
         self.controller, self.device = pty.openpty()

@@ -1,4 +1,4 @@
-"""The network, the platform and our own process fail: each submit is one job, and its log is whole."""
+"""Failures of the network, the platform and the own process: each submit creates one job with a complete log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics of which PAI has points and our own reading of the log has none: adopted jobs, and logs that expired."""
+"""Metrics that only PAI has: those of imported jobs and of expired logs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEFINED = [{"Name": "loss", "Regex": r"loss=([\d.]+)"}, {"Name": "lr", "Regex": 
 
 
 def theirs(pai: StandIn) -> str:
-    """A job that the official client has submitted, at its end."""
+    """Submit a job with the official client, and wait for its end."""
     job_id = submitted(pai, PRINTS, AlgorithmSpec={"Image": IMAGE, "MetricDefinitions": DEFINED})
     assert finished(pai, job_id)["Status"] == "Succeed"
     return job_id

@@ -1,4 +1,4 @@
-"""Many running jobs of one account are followed by a few questions: lists, however they came to be ours."""
+"""Many running jobs of an account are polled with few list requests, submitted and imported ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ JOBS, PAGE = 1_000, 100
 
 
 def add_running(pai: StandIn, home: Home, count: int) -> dict[str, str]:
-    """Jobs that this state folder has submitted and the platform runs: name there to name here."""
+    """Add running jobs submitted from this state folder. Return our ids by remote ids."""
     labels = [{"Key": HOME_LABEL, "Value": home.create().id}]
     remote_ids = pai.add_jobs(count, WorkspaceId=pai.workspace_id, Labels=labels)
     with closing(Store(home.database)) as store:

@@ -33,7 +33,7 @@ def refused(engine: EmbeddedClient, **fields: object) -> PaiError:
 
 
 def unique(name: str) -> dict[str, object]:
-    """Code that was not sent before."""
+    """Return code that was not uploaded before."""
     return {"source": {"files": {name: name}}}
 
 

@@ -1,4 +1,4 @@
-"""Event files that a job writes on PAI: its charts, and a TensorBoard here, while it runs and afterwards."""
+"""Event files written on PAI: charts and a local TensorBoard, during and after the job."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ print([view["name"] for view in connect().call("profiles")["profiles"]])
 
 
 def test_another_session_is_stored_as_another_profile(pai: StandIn, folder: Path) -> None:
-    """Jobs of the first one must be found in their own region."""
+    """Jobs of the first session must stay in their own region."""
     assert printed(OTHER_SESSION, folder) == [
         "{'region_id': 'cn-beijing', 'workspace_id': '7'}",
         "Stored these settings, without keys, as the profile `pai-2`.",
@@ -224,7 +224,7 @@ def test_incomplete_key_is_rejected(pai: StandIn) -> None:
 
 
 def asked(pai: StandIn, estimator: Estimator, **inputs: Any) -> dict[str, Any]:
-    """The body of CreateTrainingJob that a `fit` sends."""
+    """Return the body of CreateTrainingJob that `fit` sends."""
     estimator.fit(inputs or None, wait=False).stop()
     body: dict[str, Any] = pai.jobs[-1]["asked"]
     return body
@@ -355,7 +355,7 @@ def test_ignored_pai_options_are_printed(engine: EmbeddedClient, folder: Path, c
 
 
 def test_ignored_pai_instance_type_suggests_the_profile(pai: StandIn, folder: Path, capsys: Any) -> None:
-    """The default profile is this machine's, and code names a machine of PAI's."""
+    """The default profile is local, and the code names an instance type of PAI."""
     Estimator(command="echo here", source_dir=script(folder, "").parent, instance_type="ecs.c6.large").fit()
     assert "To run it on PAI: Estimator(…, profile='pai')" in capsys.readouterr().out
 

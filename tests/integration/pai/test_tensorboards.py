@@ -1,4 +1,4 @@
-"""TensorBoards that PAI runs: found again, started, opened when their page is there, and five at most."""
+"""TensorBoards on PAI: found, started, opened when ready, and five at most."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _ASKED_FOR = 'retrieve("PyTorch", accelerator_type="GPU").image_uri'
 
 
 def copy_snippet(folder: Path, snippet: str, name: str) -> None:
-    """Lay a snippet into a folder under the name by which the seed calls it."""
+    """Copy a snippet into a folder under the name that the seed uses."""
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(CODE / f"{snippet}.py", folder / name)
 
@@ -46,7 +46,7 @@ class SnippetPlatform:
                 (self.folder / name).write_text("1,2\n")
 
     def _profile(self) -> list[str]:
-        """Settings as a user has them. On this machine images are placeholders: jobs run without."""
+        """Return the settings of a user. On this machine jobs run without images."""
         local = ["[profiles.local]", 'backend = "local"', 'container = "none"']
         if not self.pai:
             return local

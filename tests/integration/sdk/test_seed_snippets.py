@@ -158,7 +158,7 @@ def test_s0_388_and_405_input_and_output_variables(engine: EmbeddedClient, here:
 
 
 def test_s0_172_requirements_are_installed_first(engine: EmbeddedClient, folder: Path) -> None:
-    """`requirements.txt` of the code folder; here of packages that are there already (see test_launcher)."""
+    """`requirements.txt` of the code folder, with packages that are installed already (see test_launcher)."""
     (folder / "requirements.txt").write_text("pandas\nscikit-learn\n")
     (folder / "train.py").write_text("import utils\n")
     (folder / "utils.py").write_text("import pandas; print('ready')\n")
@@ -182,7 +182,7 @@ def test_xgb_train_equals_the_documented_script() -> None:
 
 
 def trained(model: Path, accuracy: str) -> None:
-    """A model and an accuracy came back."""
+    """Assert that there are a model and an accuracy."""
     from xgboost import XGBClassifier
 
     classifier = XGBClassifier()
@@ -265,7 +265,7 @@ def test_s1_034_session_with_keys_in_the_cell(iris: Path, platform: StandIn) -> 
 
 
 def test_s1_data_training_and_download(iris: Path, keys: StandIn) -> None:
-    """The document's cells in one notebook; its job by the Estimator, since CustomJob runs on another service."""
+    """The document's cells in one notebook; its job uses the Estimator, since CustomJob runs on another service."""
     (iris / "train.csv").unlink()
     place = SnippetPlatform(iris, keys)
     job = """

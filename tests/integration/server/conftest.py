@@ -1,4 +1,4 @@
-"""A Jupyter server in this process, with the extension; and real ones beside it."""
+"""A Jupyter server in this process, with the extension, and real servers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def jp_server_config(home: Home) -> dict[str, Any]:
 
 @pytest.fixture
 def spec(tmp_path: Path) -> dict[str, Any]:
-    """A job that is over at once."""
+    """A job that ends at once."""
     return {"name": "x", "command": "printf 'one\\ntwo\\n'", "source": {"files": {"a": ""}}}
 
 

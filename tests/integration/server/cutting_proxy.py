@@ -1,4 +1,4 @@
-"""A proxy that cuts connections: what a network does between a client and its server."""
+"""A proxy that cuts connections between a client and its server."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _forward(client: socket.socket, port: int, cut: str, seen: set[bytes]) -> No
 
 
 def _request(client: socket.socket) -> bytes:
-    """A request with all of its body."""
+    """Return a complete request."""
     data = b""
     while b"\r\n\r\n" not in data:
         data += client.recv(1 << 16)

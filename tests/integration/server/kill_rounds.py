@@ -81,7 +81,7 @@ class KillRounds:
         self.outcomes[f"{victim}: {when}"] += 1
 
     def _moment(self) -> str | int:
-        """A sign in the job's folder, or a number of bytes in its log."""
+        """Return a file of the job's folder, or a size of its log."""
         return self.rng.choice(SIGNS) if self.rng.random() < 0.4 else self.rng.randrange(LINES * 30)
 
     def _kill(self, cell: str, victim: str, moment: str | int, before: set[str]) -> None:
@@ -153,8 +153,8 @@ class KillRounds:
 
 
 def _closed(notebook: NotebookSession) -> bool:
-    """End a kernel that was killed, so that the next session has one of its own; false while the server is restarting
-    it, and can end nothing."""
+    """Close the session of a killed kernel, so that the next one gets a new kernel. Return False while the server
+    restarts the kernel, which cannot be ended then."""
     try:
         notebook.close()
     except HTTPError as error:

@@ -1,4 +1,4 @@
-"""A real Jupyter server in a process of its own, which can be killed and started again."""
+"""A real Jupyter server in its own process, which can be killed and restarted."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class RealServer:
         self.start()
 
     def start(self) -> None:
-        """Start it, on a new port, and wait until it answers."""
+        """Start the server on a new port, and wait until it answers."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = int(probe.getsockname()[1])
         self.start_again()
 
     def start_again(self) -> None:
-        """Start it on the port that it had."""
+        """Start the server on its earlier port."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, *self.program, *self.arguments()],
@@ -77,7 +77,7 @@ class RealServer:
         return Path(os.environ["JUPYTER_RUNTIME_DIR"]) / f"jupyter-pai-{self.process.pid}.json"
 
     def rest(self, method: str, path: str, body: object = None) -> Any:
-        """A REST call with the server's token."""
+        """Make a REST call with the server's token."""
         data = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"token {self.token}", "Content-Type": "application/json"}
         try:

@@ -16,7 +16,7 @@ from jupyter_pai.server.app import PaiApp
 
 
 def ours(app: Any) -> dict[str, type[RequestHandler]]:
-    """Every handler that we added to the server, by its pattern."""
+    """Return our handlers by their patterns."""
     rules = [rule for group in app.web_app.default_router.rules for rule in getattr(group.target, "rules", ())]
     return {rule.matcher.regex.pattern: rule.target for rule in rules if "/pai/" in rule.matcher.regex.pattern}
 

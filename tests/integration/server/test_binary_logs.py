@@ -1,4 +1,4 @@
-"""A job may print any bytes: its log has them as they are, and every reader of it lives on."""
+"""Logs with any bytes: they are stored unchanged, and every reader handles them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Environments for requirements, made inside the job."""
+"""Environments for requirements, created inside the job."""
 
 from __future__ import annotations
 

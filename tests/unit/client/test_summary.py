@@ -1,4 +1,4 @@
-"""A job in words: what people read, and that nothing a job prints becomes markup."""
+"""The summary of a job as text and HTML, with all of its output escaped."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def server() -> Iterator[Answers]:
 
 
 class Keys:
-    """Gives keys in turn; the last one stays."""
+    """Return keys in turn; the last one is repeated."""
 
     def __init__(self, *keys: AccessKey) -> None:
         self.keys = list(keys)

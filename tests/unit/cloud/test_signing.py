@@ -1,4 +1,4 @@
-"""Requests are signed as Alibaba Cloud and its own library sign them, each anew, and no key shows itself."""
+"""Signatures equal those of Alibaba Cloud's library, and keys are masked."""
 
 from __future__ import annotations
 

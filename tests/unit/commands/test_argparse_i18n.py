@@ -1,4 +1,4 @@
-"""argparse's own texts, in the reader's language, for our parsers alone."""
+"""The texts of argparse are translated, for our parsers only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variables in a magic's line."""
+"""Variables in the line of a magic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grammar: what is wrong is named with what was meant; and from options to a spec."""
+"""The command line parser: errors with suggestions, and conversion of options to a spec."""
 
 from __future__ import annotations
 

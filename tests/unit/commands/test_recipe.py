@@ -1,4 +1,4 @@
-"""A spec becomes a line, a cell, Python and JSON, and each of them the same spec again."""
+"""A spec becomes a command line, a cell, Python and JSON, and each of them restores the spec."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def specs() -> st.SearchStrategy[dict[str, Any]]:
-    """Fields of specs; the folder of code is put in by the test."""
+    """Fields of specs; the test adds the folder of code."""
     file = st.fixed_dictionaries(
         {"files": st.dictionaries(SHORT.filter(lambda s: "/" not in s and s != ".."), TEXT, max_size=1)}
     )

@@ -1,4 +1,4 @@
-"""Settings files: what they may say, how they say what is wrong, and that tools leave the user's hand alone."""
+"""Settings files: valid keys, errors with lines, and edits that keep the user's text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The training contract's rules, letter by letter."""
+"""The rules of the training contract in detail."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def test_size_equals_that_of_du(tmp_path: Path) -> None:
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder that other users may enter: pytest's may not be."""
+    """A folder that other users may enter, unlike pytest's."""
     with tempfile.TemporaryDirectory(prefix="jupyter-pai-") as name:
         Path(name).chmod(0o755)
         yield Path(name)
@@ -60,7 +60,7 @@ def test_removal_deletes_read_only_files_and_keeps_link_targets(open_folder: Pat
 
 
 def as_somebody(folder: Path, code: str) -> str:
-    """Run code as a user whom permissions hold: root is refused nothing."""
+    """Run code as a user without root permissions."""
     if os.getuid() == 0:
         for path in [folder, *folder.rglob("*")]:
             os.chown(path, 65534, 65534, follow_symlinks=False)

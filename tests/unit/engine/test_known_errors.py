@@ -1,4 +1,4 @@
-"""Why a job failed, and what to do."""
+"""Reasons of failed jobs, and their fixes."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ def test_long_message_keeps_the_location() -> None:
     ],
 )
 def test_known_exception_has_a_fix(code: int, said: str, reason: str, fix: str) -> None:
-    """At the end of a traceback; the same words earlier in the log, of something that went well, do not count."""
+    """Only the end of a traceback counts, not the same words earlier in the log."""
     found = diagnose(code, "some words\n" + raised(said, OWN))
     assert reason in found[0]
     assert fix in found[1]

@@ -1,4 +1,4 @@
-"""A spec with changes; and the differences of two specs, which are such changes."""
+"""Changes of a spec, and differences of two specs as such changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs on disk: positions, times, and where texts may be cut."""
+"""Logs on disk: offsets, times, and boundaries of text."""
 
 from __future__ import annotations
 

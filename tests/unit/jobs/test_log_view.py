@@ -1,4 +1,4 @@
-"""Pages of lines, several logs as one, and search: against what plain Python makes of the same bytes."""
+"""Pages of lines, merged logs, and search, compared with plain Python on the same bytes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def view_of(folder: Path, data: bytes) -> LogView:
 
 
 def whole(view: LogView) -> list[str]:
-    """All texts, page by page; and the last ones once more, backwards."""
+    """Return all texts, page by page, and check the last ones backwards."""
     forth: list[str] = []
     while page := view.page(len(forth), 5_000)["texts"]:
         forth += page

@@ -1,4 +1,4 @@
-"""Metrics out of a log: patterns, reports, positions, and patterns that would never end."""
+"""Metrics in a log: patterns, reports, offsets, and endless patterns."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_endless_pattern_is_disabled_and_named(pattern: str, line: bytes) -> Non
 
 
 def test_pattern_slow_in_each_line_is_disabled() -> None:
-    """No search of it takes long, but there are many."""
+    """Each single search is fast, but there are many."""
     watched = scanner(slow=r"(?:a|aa)+([0-9])")
     pieces = 0
     while not watched.scan((b"a" * 16 + b"!a1\n") * 100, 0).given_up:

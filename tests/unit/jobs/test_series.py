@@ -1,4 +1,4 @@
-"""Points on disk: what counts, what a follower that was killed leaves behind, and files that are damaged."""
+"""Metric points on disk: complete points, leftovers of a killed writer, and damaged files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Event files to points: the same as tensorboard reads, from every spelling; and damage that does no harm."""
+"""Points of event files: equal to those of tensorboard for every format, and robust against damage."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_damaged_length_stops_reading_without_allocation() -> None:
 @MANY
 @given(st.data())
 def test_damaged_bytes_lose_no_earlier_points(data: st.DataObject) -> None:
-    """Bytes that are flipped, and a tail that is cut: what was before is there, nothing raises, nothing loops."""
+    """Bytes are flipped and the tail is cut: earlier points are kept, without errors or endless loops."""
     dice = data.draw(st.randoms(use_true_random=False))
     makers = [
         lambda n: simple("loss", n),

@@ -1,4 +1,4 @@
-"""The event files of a job: which are found, whose they are, how far they are read, and a follower that is killed."""
+"""The event files of a job: selection, naming, progress, and a killed reader."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SINCE = TIME - 10
 
 
 class Followed:
-    """A folder of event files, and a reader that reads it to the end of what is there."""
+    """A folder of event files, and a reader that reads to their end."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "tensorboard"
@@ -28,7 +28,7 @@ class Followed:
         self.reader = EventFileSource(self.folder, SINCE)
 
     def read(self, *, ended: bool = True) -> dict[str, list[float]]:
-        """The values of each metric."""
+        """Return the values of each metric."""
         writer = SeriesWriter(self.series.folder)
         until(lambda: self.reader.advance(writer, ended=ended))
         return {name: [point.value for point in self.series.read(name)] for name in self.series.cursor().counts}
@@ -124,7 +124,7 @@ def test_event_files_of_an_earlier_job_are_ignored(followed: Followed) -> None:
 
 
 def test_overwritten_file_of_an_earlier_job_is_read(followed: Followed) -> None:
-    """Two jobs of one second, with process trees of their own, give their files the same name."""
+    """Two jobs started in the same second, with separate process trees, give their files the same name."""
     path = followed.write("events.out.tfevents.1", event(1, simple("loss", 1)), opened_at=SINCE - 1)
     assert followed.read(ended=False) == {}
     changed = path.stat().st_mtime_ns
@@ -234,14 +234,14 @@ while not all([reader.advance(writer, ended=ended) for reader in readers]) or no
 
 
 def test_killed_reader_loses_and_duplicates_no_points(folder: Path) -> None:
-    """Again and again while log and event files grow; each time as soon as it has counted something."""
+    """The reader is killed repeatedly while log and event files grow, each time after some progress."""
     (folder / "log").mkdir()
     runs, at, kills = range(40), 0, 25
     series = Series(folder / "series")
     torn: dict[Path, bytes] = {}
 
     def grow(path: Path, data: bytes) -> None:
-        """Add to a file, and keep the last bytes back until the next time."""
+        """Append to a file, and keep the last bytes for the next time."""
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("ab") as file:
             file.write(torn.get(path, b"") + data[:-3])

@@ -33,7 +33,7 @@ WORDS = {
 
 
 def program(text: str, **modules: str) -> Program:
-    """A script, and modules beside it."""
+    """Return a script with modules beside it."""
     texts = {"train.py": text} | {f"{name}.py": code for name, code in modules.items()}
     found = {file: hyperparameters.parse(dedent(code), file) for file, code in texts.items()}
     for module in found.values():
@@ -46,7 +46,7 @@ def read(text: str, **modules: str) -> dict[str, Hyperparameter]:
 
 
 def parsed(line: str) -> Hyperparameter:
-    """The one option that a line adds."""
+    """Return the one option that a line adds."""
     (one,) = read(f"import argparse\nparser = argparse.ArgumentParser()\n{line}\n").values()
     return one
 
@@ -117,7 +117,7 @@ def test_found_hyperparameters_equal_those_declared_at_run_time(library: str, te
     "given", ["lr", "seed", "epochs", "batch-size", "shuffle", "fast", "verbose", "nonsense", "data"]
 )
 def test_doubted_names_are_those_the_script_rejects(library: str, text: str, given: str, tmp_path: Path) -> None:
-    """Each script is run with what it must have, and one name more."""
+    """Each script is run with its required options and one additional name."""
     path = tmp_path / "train.py"
     path.write_text(dedent(text))
     needed = {one.name: "1" for one in read(text).values() if one.required and one.form == "option"}

@@ -1,4 +1,4 @@
-"""Folders as they really are: what is taken along, what is left out and why, what is refused."""
+"""Packing of real folders: included, excluded and rejected files."""
 
 from __future__ import annotations
 

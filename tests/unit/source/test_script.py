@@ -1,4 +1,4 @@
-"""Cells and notebooks as scripts: magics and shell lines are Python, or are named."""
+"""Cells and notebooks as scripts: magics and shell lines become Python, or are reported."""
 
 from __future__ import annotations
 

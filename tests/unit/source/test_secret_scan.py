@@ -1,4 +1,4 @@
-"""Keys in the text of files: what is one for certain, what may be one, and what is none."""
+"""Secrets in files: certain ones, possible ones, and ordinary text."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def refusal_of_many(folder: Path, sources: Path) -> SourceError:
 
 
 def test_unchanged_file_is_not_scanned_again(folder: Path, sources: Path) -> None:
-    """Its times are those of a file that was looked into; what is in it by now is another matter."""
+    """Its times are those of a scanned file, although its content differs."""
     (folder / "a.py").write_text('secret = "%s"\n' % chance(30))
     first = source.pack(manifest(folder), sources)
     (notes,) = sources.glob("*.json")
