@@ -31,17 +31,17 @@ T = TypeVar("T")
 
 ROOT = Path(__file__).parents[1]
 
-# A developer's machine and CI's must not decide what a test sees.
+# Variables of the machine that would affect tests.
 _SCRUBBED = re.compile(
     r"PYTHON(?!HASHSEED)|PIP_|JUPYTER|JPY_|PAI_|ALIBABA|ALIYUN|OSS_|TENCENT|AWS_|.*_PROXY$|.*_proxy$|LC_|LANG|VIRTUAL_ENV"
 )
 for _name in [name for name in os.environ if _SCRUBBED.match(name)]:
     del os.environ[_name]
 os.environ["LANG"] = "C.UTF-8"
-# A shell starts what runs in the background with SIGINT ignored, and that is inherited.
+# A shell starts background processes with SIGINT ignored, which is inherited.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# What is made once a run, for all of its workers, which inherit the name.
+# Resources made once per run, for all workers, which inherit the name.
 _ONCE = "TESTS_MADE_ONCE"
 _FIRST = _ONCE not in os.environ
 if _FIRST:
@@ -64,7 +64,7 @@ def made_once(name: str, make: Callable[[Path], None]) -> Path:
     return folder
 
 
-# What takes long comes first, or all workers but one would be idle at the end.
+# Long files start first, so that no worker is idle at the end.
 _LONG = (
     "packaging/test_binder",
     "packaging/test_demo",

@@ -37,7 +37,7 @@ from .scale import printing, share
 __all__ = ["ALL", "Platform", "platform"]
 
 LINES, JOBS, WATCHED, GIGABYTE = 100_000, 1_000, 30, 10**9
-# What a user of each writes. `begun` is when the interpreter had started.
+# The code of a user of each SDK. `begun` is the start of the interpreter.
 THEIRS = f"""
     from pai.estimator import Estimator
     est = Estimator(

@@ -84,7 +84,7 @@ def jobs_page() -> Iterator[Row]:
             "by a hyperparameter, deep": f"jobs?sort=hp:lr&offset={JOBS - 100}",
         }
         until(lambda: len(running.rest("GET", "/api/kernelspecs")["kernelspecs"]) > 0)
-        for _ in range(100):  # What a server does when it has just started is over.
+        for _ in range(100):  # The work at the start of a server is done.
             caller.get("")
         for name, path in pages.items():
             assert len(json.loads(caller.get(path)[1])["jobs"]) == 50
@@ -221,7 +221,7 @@ def share(pid: int, seconds: float = 20) -> float:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
 
-    time.sleep(3)  # What it had to do before is done.
+    time.sleep(3)  # Earlier work is done.
     begun, before = time.monotonic(), spent()
     time.sleep(seconds)
     return (spent() - before) / (time.monotonic() - begun)

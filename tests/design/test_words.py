@@ -12,7 +12,7 @@ from jupyter_pai.core import errors
 from .messages import ROOT
 
 PACKAGE = ROOT / "jupyter_pai"
-# What errors are made of, what is printed, and the options' help.
+# Calls whose texts users see: errors, output, and help of options.
 CALLS = {*errors.__all__, "print", "Complaint"}
 KEYWORDS = {"fix", "help", "epilog", "message", "title", "summary"}
 # Nobody reads those but a program.

@@ -23,7 +23,7 @@ class Hub:
         # By what name servers know it.
         self.host = host
         self.server_name = server_name
-        # What servers told of when they were last used.
+        # The activity reports of servers.
         self.activity: list[dict[str, Any]] = []
         # With which browsers that have logged in go back.
         self.codes: list[str] = []

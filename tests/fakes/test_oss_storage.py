@@ -97,7 +97,7 @@ def test_large_objects_are_moved_in_parts_without_download(storage: OssStorage, 
     assert (pai.count("oss", "UploadPartCopy"), pai.count("oss", "CopyObject")) == (4, 1)
     assert pai.count("oss", "GetObject") == 0
     assert told[-1] == (MIB + 1, MIB + 1)
-    # What fails leaves nothing of what it has copied so far, and no parts.
+    # A failed move leaves no copies and no parts.
     for key in ("b/1", "b/2"):
         pai.objects.delete(key)
     pai.faults.add("refused", "oss:UploadPartCopy", status=400, code="Odd", after=2)

@@ -55,7 +55,7 @@ FAILING = [
 ]
 
 
-# Hyperparameters that the code will not take: the job is submitted where nobody can be asked, and has a note.
+# Hyperparameters that the code rejects: without a prompt the job is submitted with a note.
 QUESTIONED = [
     ("takes.py --hp epohcs=3", "`epohcs`", "Did you mean `epochs`?"),
     ("takes.py --hp learning_rate=1", "`learning_rate`", "is spelled `learning-rate`"),

@@ -20,7 +20,7 @@ _LEFT_OUT = shutil.ignore_patterns("test", "__pycache__", "idlelib", "tkinter", 
 def settings(folder: Path) -> dict[str, str]:
     """Return the environment variables of podman, as users set them."""
     containers, storage = folder / "containers.conf", folder / "storage.conf"
-    # What a machine without control groups of its own and without a container network allows.
+    # Options for machines without control groups and container networks.
     limits = 'default_ulimits=["nofile=1024:1024", "nproc=1000:1000"]'
     containers.write_text(f'[containers]\n{limits}\nnetns="host"\n[engine]\nruntime="runc"\n')
     storage.write_text(f'[storage]\ndriver="vfs"\ngraphroot="{folder}/graph"\nrunroot="{folder}/run"\n')

@@ -41,7 +41,7 @@ class TestNeighbour(RemoteBackendPromises):
         return {"backend": "neighbour", "folder": str(shared)}
 
     @story
-    async def test_an_input_in_the_shared_folder_is_not_copied(self, bench: Bench, shared: Path) -> None:
+    async def test_input_in_the_shared_folder_is_not_copied(self, bench: Bench, shared: Path) -> None:
         (shared / "data.txt").write_text("here")
         assert bench.backend.can_read(str(shared / "data.txt"))
         assert bench.backend.can_read((shared / "data.txt").as_uri())
@@ -49,7 +49,7 @@ class TestNeighbour(RemoteBackendPromises):
         assert not bench.backend.can_read(f"{shared}/../elsewhere")
 
     @story
-    async def test_a_submit_whose_answer_was_lost_may_be_repeated(self, bench: Bench) -> None:
+    async def test_submit_with_a_lost_reply_may_be_repeated(self, bench: Bench) -> None:
         job, remote_id = await bench.submit("echo once >> $PAI_OUTPUT_MODEL/runs")
         await bench.ended(remote_id)
         again = await bench.backend.submit(job, bench.folder(job), {})
@@ -58,7 +58,7 @@ class TestNeighbour(RemoteBackendPromises):
         assert bench.outputs(job, "model") == {"runs": b"once\n"}
 
     @story
-    async def test_who_does_not_know_the_word_is_refused(self, bench: Bench, shared: Path) -> None:
+    async def test_wrong_token_is_rejected(self, bench: Bench, shared: Path) -> None:
         note = Place(shared).read()
         Place(shared).announce(note._replace(token="wrong"))
         try:
@@ -78,7 +78,7 @@ class TestShelves(StoragePromises):
     def empty(self, tmp_path: Path) -> str:
         return f"neighbour://{tmp_path.name}/it's a/模型/"
 
-    def test_nothing_outside_is_reached(self, storage: Storage, place: str, shared: Path) -> None:
+    def test_paths_outside_the_shelves_are_rejected(self, storage: Storage, place: str, shared: Path) -> None:
         (shared / "precious").write_text("mine")
         for uri in ("neighbour://../precious", "neighbour://a/../../precious", "neighbour:///precious"):
             with pytest.raises(errors.NotFound):

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 __all__ = ["KINDS", "Fault", "Faults"]
 
-# What a fault does. `lost`: the request is processed, its reply never comes. `cut`: half of the reply comes.
+# Kinds of faults. `lost`: the request is processed, its reply never comes. `cut`: half of the reply comes.
 KINDS = ("500", "503", "throttled", "reset", "cut", "delay", "lost", "refused")
 
 

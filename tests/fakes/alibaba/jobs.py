@@ -52,7 +52,7 @@ class Instance:
     role: str
     status: str = "Pending"
     events: Lines = field(default_factory=Lines)
-    # What was used, as (time, metric type, value).
+    # Resource usage as (time, metric type, value).
     usage: list[tuple[float, str, float]] = field(default_factory=list)
 
 
@@ -77,7 +77,7 @@ class TrainingJob:
         self.remaining: Point | None = None
         self.stop_wanted = False
         self.pip: list[str] = []
-        # Where the data of each input is.
+        # The URI of each input.
         self.places: dict[str, str] = {}
         # The output channels that it has written something to.
         self.written: set[str] = set()

@@ -11,7 +11,7 @@ from .clock import Clock
 
 __all__ = ["Key", "Keyring"]
 
-# What a role in the workspace may not do, as `service:action`.
+# Actions denied to a role of the workspace, as `service:action`.
 _FORBIDDEN = {
     "PAI.WorkspaceOwner": (),
     "PAI.WorkspaceAdmin": (),

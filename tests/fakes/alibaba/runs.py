@@ -34,7 +34,7 @@ class Runs:
     """Runs jobs in folders below one."""
 
     def __init__(self, folder: Path, oss: Oss, clock: Clock, settings: Settings) -> None:
-        # Whether the quota of a job has enough for it.
+        # Checks that the quota of a job has enough resources.
         self._has_room: Callable[[TrainingJob], bool] = lambda job: True
         self._folder, self._oss, self._clock, self._settings = folder, oss, clock, settings
         self._slots = asyncio.Semaphore(settings.slots)
@@ -193,7 +193,7 @@ class Runs:
         reading = asyncio.create_task(_read(output, instance, watcher))
         try:
             code = await process.wait()
-            # What it left behind ends with it, as in a container; who has left its group may still hold the pipe.
+            # Remaining processes end with the job, as in a container; one outside its group may still hold the pipe.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await asyncio.wait({reading}, timeout=5)

@@ -15,7 +15,7 @@ class Settings:
     workspace_id: str = "1001"
     workspace_name: str = "stand_in"
     bucket: str = "pai-stand-in"
-    # Whether the workspace has that bucket as its default storage.
+    # The bucket is the default storage of the workspace.
     default_storage: bool = True
     # Without MD5 sums an upload costs half; ETags are then made of the CRC.
     md5: bool = True
@@ -32,13 +32,13 @@ class Settings:
     sample_every: float = 0.5
     # Seconds that a job has to end by itself when it is stopped.
     grace: float = 2.0
-    # Whether a single archive in the code is unpacked, as the service did in former times.
+    # Unpack a single archive in the code, as the service formerly did.
     unpack: bool = False
-    # Whether requirements are really installed; they are noted anyway.
+    # Install requirements; they are recorded in any case.
     install: bool = False
-    # Where a job finds its programs first; by default beside the interpreter of the stand-in.
+    # First folder of a job's PATH. Default: that of the stand-in's interpreter.
     path: str = ""
-    # Seconds that a throttled client is told to wait.
+    # Seconds in the retry-after header of throttled requests.
     retry_after: float = 0.2
     # Seconds until a TensorBoard runs, and until its page then answers.
     board_start: float = 0.2

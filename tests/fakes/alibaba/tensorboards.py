@@ -47,7 +47,7 @@ class Tensorboards:
         self._boards: dict[str, Board] = {}
         # Those that are started next do not come up, for these reasons.
         self._fates: list[str] = []
-        # Where their pages are served: known when the port is.
+        # Base URL of the pages, set once the port is known.
         self.address = ""
 
     def operations(self) -> list[Operation]:

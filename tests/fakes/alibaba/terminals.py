@@ -39,7 +39,7 @@ class Terminals:
         self._find, self._folder, self._clock = find, folder, clock
         # By their tokens: until when they are good, and the folder that a shell begins in.
         self._open: dict[str, tuple[float, Path]] = {}
-        # Where their WebSockets are: known when the port is.
+        # Base URL of the WebSockets, set once the port is known.
         self.address = ""
 
     def operations(self) -> list[Operation]:

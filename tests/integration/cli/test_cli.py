@@ -112,7 +112,7 @@ def test_doubtful_hyperparameters_are_confirmed_on_a_terminal(cli: Cli, folder: 
     assert "Submit anyway?" in said
     assert ("Nothing was submitted." in said) == (answer == "n\n")
     assert len(json.loads(cli("list", "--json").stdout)) == (answer == "y\n")
-    # What is right is not asked about, and neither is a program that wants JSON.
+    # Correct submits and JSON output need no confirmation.
     for quiet in (["--hp", "epochs=3"], ["--hp", "epohcs=3", "--json"]):
         done = cli("submit", "takes.py", *quiet, stdin=slave)
         assert (done.returncode, "all the same" in done.stdout) == (0, False)

@@ -96,7 +96,7 @@ def test_upload_accepts_repeated_chunks_and_rejects_gaps(uploading: Uploading, h
     assert (code, said.get("details", {})) == (409, {})  # Unlike a hole: who lost the answer asks how the copy stands.
     until(lambda: [*(home.path / "uploads").iterdir()] == [])
 
-    # What is there is replaced only if that is said; nothing of a refused upload is kept.
+    # Existing files are replaced only on request; a rejected upload leaves nothing.
     code, said = uploading.refused(
         "POST", "uploads", {"uri": uploading.uri, "path": "sub 1/模型 #?%20.bin", "bytes": 1}
     )
@@ -104,7 +104,7 @@ def test_upload_accepts_repeated_chunks_and_rejects_gaps(uploading: Uploading, h
     code, said = uploading.refused("POST", "uploads", {"uri": uploading.uri, "path": "sub 1", "bytes": 1})
     assert (code, "files" in said["details"]) == (409, False)
     again = uploading.begin("sub 1/模型 #?%20.bin", 2, overwrite=True)
-    assert uploading.send(again["id"], 0, b"12")["status"] == "done"  # What is small is there with the last piece.
+    assert uploading.send(again["id"], 0, b"12")["status"] == "done"  # Small files are complete with the last chunk.
     assert uploading.read("sub 1/模型 #?%20.bin")[0] == b"12"
     assert uploading.begin("empty", 0)["status"] == "done"
 

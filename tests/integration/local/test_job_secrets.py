@@ -121,7 +121,7 @@ def test_invalid_secret_fields_are_rejected(kept: EmbeddedClient, fields: dict[s
         submit(kept, "true", **fields)
 
 
-# Where they are kept.
+# The secret store.
 
 
 @pytest.fixture

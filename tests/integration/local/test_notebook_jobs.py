@@ -20,7 +20,7 @@ from jupyter_pai.client.job import JobHandle
 from ...conftest import submit, until
 from ...design.test_floor_plan import imports, modules
 
-# What a kernel takes for a sign that its output is somebody else's to capture.
+# With this variable a kernel does not capture output of child processes.
 PYTEST = "PYTEST_CURRENT_TEST"
 
 

@@ -37,7 +37,7 @@ class Kernel:
     """A kernel without a server, and its page."""
 
     def __init__(self, folder: Path) -> None:
-        # What Jupyter's servers say to kernels; ours is not among their extensions.
+        # Variables that Jupyter servers set for kernels; this server has no extension of ours.
         environment = {**os.environ, "JPY_SESSION_NAME": str(folder / "a.ipynb")}
         self.manager = KernelManager(kernel_name="python3")
         self.manager.start_kernel(env=environment, cwd=str(folder))
@@ -151,7 +151,7 @@ def test_job_is_watched_through_its_kernel(kernel: Kernel, folder: Path) -> None
         return text in "".join(one["text"] for one in log if one["type"] == "log")
 
     until(lambda: log_has("begun"))
-    # While a cell runs nothing of what a page says is heard, and yet it is told.
+    # While a cell runs, messages of the page are not processed, but the page gets updates.
     kernel.execute(f"import os, time\nwhile not os.path.exists({str(folder / 'cell')!r}): time.sleep(0.01)")
     kernel.tell(comm, type="call", page="p", id=1, verb="show", parameters={"job": job})
     (folder / "go").touch()
@@ -261,7 +261,7 @@ def test_reconnected_page_resumes_at_its_offset(engine: EmbeddedClient, tmp_path
     page.subscribe(1, topic="log", job=job.id)
     place = until(lambda: page.texts("log"))[-1]["end"]
     page.tell("open", stream=2)
-    page.subscribe(1, topic="log", job=job.id)  # Of the stream that has ended: nobody answers.
+    page.subscribe(1, topic="log", job=job.id)  # The stream has ended, so there is no reply.
     page.subscribe(2, topic="log", job=job.id, offset=place)
     (tmp_path / "go").touch()
     until(lambda: page.texts("end"))

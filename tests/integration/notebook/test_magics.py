@@ -67,7 +67,7 @@ def test_unchanged_cell_attaches_to_its_job(server: RealServer, tmp_path: Path) 
     assert job_of(notebook) == first
     (tmp_path / "go").touch()
     notebook.run("job.wait()")
-    # What a notebook writes itself makes no other job; its code does.
+    # Files written by the notebook do not start a new job; changed code does.
     (server.root / "results.csv").write_text("1")
     said = notebook.run(cell)
     assert job_of(notebook) == first

@@ -207,7 +207,7 @@ def test_doctor_reports_a_healthy_account(pai: StandIn, home: Home) -> None:
     assert "PAI.WorkspaceOwner" in findings["role"].text
     assert "4 of 4 GPUs" in findings["quotas"].text
     assert pai.key.id not in str(findings)
-    # What was written is gone.
+    # The test object is deleted.
     assert pai.count("oss", "PutObject") == pai.count("oss", "DeleteObject") == 1
 
 

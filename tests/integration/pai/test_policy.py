@@ -63,7 +63,7 @@ def test_forbidden_profile_supports_no_verb(engine: EmbeddedClient, pai: StandIn
     ):
         with pytest.raises(NotAllowed):
             engine.call(verb, **arguments)
-    with pytest.raises(Unsupported):  # None is named, and there is no other that has images.
+    with pytest.raises(Unsupported):  # No other profile has images.
         engine.call("images")
     assert pai.count("dlc") == 0
 

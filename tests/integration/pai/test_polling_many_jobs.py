@@ -78,7 +78,7 @@ def test_imported_jobs_are_polled_in_lists(pai: StandIn, home: Home) -> None:
         pai.set_job(theirs[7], "Failed", "JobFailed", "it was to fail")
         until(lambda: running(engine) == len(theirs) - 1)
         assert engine.call("show", job=ours[theirs[7]])["status"] == "failed"
-        # Of the others none was asked for by itself, but those that a look at the last adopted ones was about.
+        # No other job was polled singly, except the last imported ones.
         assert asked(pai)["GetTrainingJob"] < len(theirs) // 4
 
 

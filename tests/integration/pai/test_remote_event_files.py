@@ -90,7 +90,7 @@ def test_only_new_bytes_are_fetched(tmp_path: Path) -> None:
     copy = tmp_path / "here" / "a" / "events.out.tfevents.1"
     assert copy.read_bytes() == first.read_bytes()
     assert not (tmp_path / "here" / "model.pt").exists()
-    # What is here already is not touched again.
+    # Fetched bytes are not fetched again.
     marked = b"x" * copy.stat().st_size
     copy.write_bytes(marked)
     write(tmp_path, "a/events.out.tfevents.1", 2, 3)

@@ -469,7 +469,7 @@ def test_folders_survive_upload_and_download(pai: StandIn, tree: Path, tmp_path:
     for source, name in ((uri, "one"), (uri.rstrip("/"), "two"), ("sdk/tree/", "three")):
         assert download(oss_path=source, local_path=str(tmp_path / name)) == str(tmp_path / name)
         assert files_of(tmp_path / name) == files_of(tree)
-    # What is there is replaced, as with the SDK.
+    # Existing files are replaced, as by the SDK.
     (tree / "a.txt").write_text("new")
     upload(tree, uri)
     download(uri, tmp_path / "one")

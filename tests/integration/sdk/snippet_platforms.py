@@ -16,7 +16,7 @@ __all__ = ["CODE", "IMAGE", "SnippetPlatform", "copy_snippet"]
 
 CODE = Path(__file__).parent / "code"
 IMAGE = "registry.cn-shanghai.aliyuncs.com/pai-dlc/pytorch-training:1.12-cpu-py39-ubuntu20.04"
-# What the seeds' inputs are called.
+# The names of the seeds' inputs.
 _DATA = ("path/to/train/data/a.csv", "train/data/train.csv", "test/data/test.csv", "path-to-data/b.csv")
 _ASKED_FOR = 'retrieve("PyTorch", accelerator_type="GPU").image_uri'
 

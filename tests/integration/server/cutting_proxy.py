@@ -44,7 +44,7 @@ def _forward(client: socket.socket, port: int, cut: str, seen: set[bytes]) -> No
             client.shutdown(socket.SHUT_RDWR)
             client.close()
             if cut == "no answer":
-                server.recv(1)  # The server has done what it was asked, and answers.
+                server.recv(1)  # The server has executed the request, and answers.
             return
         # The answer of a submit is longer than this, and comes in one piece or several.
         with contextlib.suppress(OSError):

@@ -72,7 +72,7 @@ class KillRounds:
         before = set(self._jobs())
         victim, moment = self.rng.choice(VICTIMS), self._moment()
         if early:
-            (here / "enough").touch()  # It may be over before anybody is back.
+            (here / "enough").touch()  # It may end before the restart.
         self._kill(cell, victim, moment, before)
         self._run_cell(cell)
         (here / "enough").touch()
@@ -102,7 +102,7 @@ class KillRounds:
             self.server.start()
 
     def _run_to_the_kill(self, run: object, cell: str) -> None:
-        with contextlib.suppress(Exception):  # The answer is lost with who was killed.
+        with contextlib.suppress(Exception):  # The reply is lost with the killed process.
             assert callable(run)
             run(cell)
 

@@ -69,7 +69,7 @@ class Served:
         case.call_and_validate(headers=headers, timeout=PATIENCE, checks=checks)
 
     def _confine(self, body: dict[str, Any]) -> None:
-        if "://" in str(body.get("uri", "")):  # Anything else is no URI, and is refused.
+        if "://" in str(body.get("uri", "")):  # Anything else is rejected as invalid.
             body["uri"] = (self.place / "data/").as_uri()
         if "://" in str(body.get("to", "")):
             body["to"] = (self.place / "data/moved").as_uri()

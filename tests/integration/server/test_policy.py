@@ -182,7 +182,7 @@ def test_unwritable_audit_file_blocks_only_if_required(
     assert f"{file} cannot be written" in managed.log.read_text()
     checks = {f["what"]: f for f in managed.rest("GET", "/pai/api/v1/doctor")["findings"]}
     assert checks["audit log"]["state"] == ("bad" if required else "warn")
-    # What could not be written is written when it can be, in its order.
+    # Deferred entries are written in order once the file is writable.
     file.parent.mkdir()
     managed.rest("POST", "/pai/api/v1/jobs", {"spec": SPEC})
     kinds = [line["verb"] + " " + line["result"] for line in audit(file)]

@@ -230,7 +230,7 @@ async def test_jobs_topic_reports_its_start_and_ended_jobs(
         said = await tab.read()
         ended += said["ended"]
     assert ended == [job]
-    # What happened since the beginning comes again to who asks from there; to who asks from the end, nothing.
+    # A subscription from the start repeats all changes; one from the end repeats nothing.
     again = await open_tab(jp_ws_fetch)
     await again.subscribe(1, "jobs", after=begin["event"])
     assert (await again.read())["event"] == begin["event"]

@@ -299,7 +299,7 @@ def test_errors_and_logs_contain_no_key(server: Answers, caplog: pytest.LogCaptu
 
 
 def test_unknown_region_is_named() -> None:
-    # No name server is asked: a name of one label and a dot is known to nobody.
+    # A name of one label and a dot needs no name server.
     api = api_of("", region="cn-hangzo.invalid")
     with pytest.raises(RegionError, match="cn-hangzo"):
         asyncio.run(api.call(STUDIO, "ListTrainingJobs", "GET", "/api/v1/trainingjobs", retries=SHORT_WAITS))

@@ -97,7 +97,7 @@ def test_packed_code_is_removed_with_its_last_job(tmp_path: Path) -> None:
     size = disk.taken(home.sources / "two.tar.gz")
     assert disk.orphaned_sources(home, [], fresh=0) == disk.orphaned_sources(home, ["aaaa"], fresh=0) == size
     assert disk.orphaned_sources(home, ["aaaa", "bbbb"], fresh=0) == 2 * size
-    # What was just packed may be that of a job which is being submitted.
+    # A new archive may belong to a job that is being submitted.
     assert (disk.orphaned_sources(home, []), disk.orphaned_sources(home, ["aaaa", "bbbb"])) == (0, size)
     disk.remove_sources(home)
     assert (home.sources / "two.tar.gz").exists()

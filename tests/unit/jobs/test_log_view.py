@@ -113,7 +113,7 @@ def test_several_logs_are_merged_by_time(folder: Path) -> None:
     assert (page["ends"], page["open"]) == ({"worker-0": 20, "worker-1": 9}, False)
     assert [views.of(logs, ended=False).at(moment) for moment in (0, 2.0, 2.5, 99)] == [0, 2, 3, 7]
     assert views.of(logs, ended=True).page(7, 5)["texts"] == ["open"]
-    # What came first stays where it is when more comes.
+    # Earlier lines keep their position in a growing log.
     more = {name: [*pieces, (7.0, b" end\nnext\n")] for name, pieces in SOME.items()}
     grown = views.of(write(folder, more), ended=False).page(0, 100)["texts"]
     assert grown[:7] == page["texts"]

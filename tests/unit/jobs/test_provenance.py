@@ -71,7 +71,7 @@ def test_slow_or_missing_git_is_handled(repository: Path, tmp_path: Path, monkey
     tools.mkdir()
     monkeypatch.setenv("PATH", str(tools))
     assert provenance.git_state(str(repository)) is None
-    # A child that goes on holding the pipe does not hold us up.
+    # A child that keeps the pipe open does not block the call.
     (tools / "git").write_text(f"#!/bin/sh\n/bin/sleep 1000 & echo $! > {tmp_path}/pid; /bin/sleep 1000\n")
     (tools / "git").chmod(0o755)
     assert provenance.git_state(str(repository), patience=1) is None

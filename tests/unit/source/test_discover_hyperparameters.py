@@ -139,7 +139,7 @@ def test_unreadable_file_is_named_and_others_are_read(folder: Path) -> None:
     assert "encoding" in problems["odd.py"]
     assert "Too much" in problems["large.py"]
     assert names(found) == ["x"]
-    # What was not read may declare the name.
+    # An unread file may declare the name.
     assert (found.closed, found.notes) == (False, ())
 
 

@@ -126,7 +126,7 @@ def test_doubted_names_are_those_the_script_rejects(library: str, text: str, giv
     needed.pop("ckpt", None)
     assert run(path, *before, *_words(needed)) == 0
     doubts = " ".join(questions(text, **{given: "1"}))
-    # Where there is a place for it, a flag's value becomes an argument without a name.
+    # If positional arguments are declared, the value of a flag becomes one.
     swallowed = "takes no value" in doubts and "data" in read(text) and library != "typer"
     if given not in needed:
         assert run(path, *before, *_words(needed | {given: "1"})) == (2 if doubts and not swallowed else 0)
@@ -497,7 +497,7 @@ def test_any_text_is_read_or_rejected(text: str) -> None:
     list(hyperparameters.check_values(hyperparameters.read(code), {"x": "1"}))
 
 
-# Programs that differ in each argument: what is said of defaults is what argparse gives.
+# Programs with random arguments: parsed defaults equal those of argparse.
 @MANY
 @given(
     st.one_of(

@@ -164,7 +164,7 @@ def test_file_with_a_secret_can_be_excluded_or_allowed_by_name(folder: Path, sou
     assert source.pack(manifest(folder, exclude=["key.py"]), sources).hashes.keys() == {"a.py"}
     for name in ("key.py", "./key.py", str(folder / "key.py")):
         assert source.pack(manifest(folder, allow_secret=[name]), sources).hashes.keys() == {"a.py", "key.py"}
-    # What is noted of the folder knows the file by now; leave was given once, not for ever, and not to others.
+    # The cache knows the file, but the permission was for one call and one file.
     assert "key.py, line 1" in refusal(folder, sources).message
     (folder / "other.py").write_text(GITHUB)
     assert "key.py" not in refusal(folder, sources, allow_secret=["key.py"]).message
