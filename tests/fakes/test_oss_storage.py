@@ -34,6 +34,7 @@ from jupyter_pai.storage.oss.storage import OssStorage
 from jupyter_pai.storage.oss.transfer import combine_crc64, crc64
 from jupyter_pai.storage.oss.uri import OssUri
 
+from ..conftest import until
 from .alibaba import AccessKey, StandIn
 from .oss_account import AccountOf
 
@@ -403,11 +404,16 @@ def test_interrupted_download_is_resumed(storage: OssStorage, pai: StandIn, tmp_
 
 def test_damaged_partial_download_is_detected(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:
     pai.objects.write("large", bytes(20 * MIB))
-    pai.faults.add("refused", "oss:GetObject", after=2, status=400, code="Odd")
-    with pytest.raises(PaiError, match="Odd"):
-        storage.get_tree(f"oss://{pai.bucket}/", tmp_path / "here")
-    pai.faults.clear()
-    part = next((tmp_path / "here").iterdir())
+
+    def partial() -> list[Path]:
+        """Download two of three pieces. Requests are parallel: nothing is written if the first piece is refused."""
+        pai.faults.add("refused", "oss:GetObject", after=2, status=400, code="Odd")
+        with pytest.raises(PaiError, match="Odd"):
+            storage.get_tree(f"oss://{pai.bucket}/", tmp_path / "here")
+        pai.faults.clear()
+        return [path for path in (tmp_path / "here").glob(".*") if path.stat().st_size]
+
+    (part,) = until(partial)
     for size in (part.stat().st_size, 20 * MIB):
         part.write_bytes(b"x" * size)
         with pytest.raises(EngineError, match="corrupted in transit"):
