@@ -25,4 +25,6 @@ async def call(context: Context, verb: str, **arguments: Any) -> Any:
         PaiError: if the arguments are invalid, or the call fails.
     """
     endpoint = ENDPOINTS[verb]
-    return await endpoint.function(context, **endpoint.parse(arguments))
+    values = dict(endpoint.parse(arguments))
+    values |= {name: context.service.store.jobs.find(values[name]) for name in endpoint.jobs}
+    return await endpoint.function(context, **values)

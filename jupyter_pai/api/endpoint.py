@@ -26,6 +26,7 @@ from ..engine.data.transfers import Transfer
 from ..engine.requests import parse
 from ..engine.service import JobService
 from ..engine.tensorboard.tensorboards import TensorBoards
+from ..jobs.job import Job
 from .route import path_names
 
 Json = dict[str, Any]
@@ -79,11 +80,11 @@ class Body(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
+@dataclass(frozen=True)
 class Schema:
     """Annotate plain JSON with the model that it fits."""
 
-    def __init__(self, model: Any) -> None:
-        self.model = model
+    model: Any
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> Any:
         return handler.generate_schema(self.model)
@@ -100,11 +101,11 @@ class Parameter(NamedTuple):
 class Endpoint:
     """A coroutine function with its route.
 
-    Its first argument is the `Context`. The others are the names in the path, `body`, `content` (bytes) and the query
-    parameters, `Annotated` with a description and, unless that is all integers from 0, a range. `body` is a model, or
-    JSON `Annotated` with its `Schema` if the function parses it, as within an audit entry. The return type is that of
-    the reply: a `TypedDict`, JSON `Annotated` with its `Schema`, or an iterator of chunks of bytes. The first paragraph
-    of the docstring is the summary.
+    Its first argument is the `Context`. The others are the names in the path (text, or a `Job`), `body`, `content`
+    (bytes) and the query parameters, `Annotated` with a description and, unless that is all integers from 0, a range.
+    `body` is a model, or JSON `Annotated` with its `Schema` if the function parses it, as within an audit entry. The
+    return type is that of the reply: a `TypedDict`, JSON `Annotated` with its `Schema`, or an iterator of chunks of
+    bytes. The first paragraph of the docstring is the summary.
     """
 
     def __init__(self, method: str, path: str, function: Callable[..., Any]) -> None:
@@ -122,6 +123,11 @@ class Endpoint:
     def parameters(self) -> dict[str, Parameter]:
         others = {"context", "body", "content", "return", *path_names(self.path)}
         return {name: _parameter(hint) for name, hint in self._hints.items() if name not in others}
+
+    @cached_property
+    def jobs(self) -> list[str]:
+        """The arguments that name a job, which is found by its id, the beginning of its id, its name, or `last`."""
+        return [name for name in path_names(self.path) if self._hints[name] is Job]
 
     @property
     def body(self) -> Any:

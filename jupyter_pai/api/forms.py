@@ -6,7 +6,7 @@ import asyncio
 from typing import Annotated, Any, Literal
 
 from ..backends import load_backends
-from ..backends.base import Backend, Capability
+from ..backends.base import Capability
 from ..core.i18n import _
 from ..core.json_schema import form_schema
 from ..engine import form_defaults
@@ -123,17 +123,19 @@ async def form(
 @endpoint("GET", "/backends")
 async def backends(context: Context) -> BackendsReply:
     """Get the JSON Schemas of a job's spec, and of the settings, options and credentials of each backend."""
-    return {"backends": [_backend(kind) for kind in load_backends().values()], "spec": form_schema(JobSpec) or {}}
-
-
-def _backend(kind: type[Backend]) -> BackendView:
     return {
-        "name": kind.name,
-        "title": _(kind.title) if kind.title else kind.name,
-        "capabilities": sorted(capability.value for capability in kind.capabilities),
-        "settings": form_schema(kind.settings_model) or {},
-        "options": form_schema(kind.options_model),
-        "credentials": form_schema(kind.credentials_model),
+        "backends": [
+            {
+                "name": kind.name,
+                "title": _(kind.title) if kind.title else kind.name,
+                "capabilities": sorted(capability.value for capability in kind.capabilities),
+                "settings": form_schema(kind.settings_model) or {},
+                "options": form_schema(kind.options_model),
+                "credentials": form_schema(kind.credentials_model),
+            }
+            for kind in load_backends().values()
+        ],
+        "spec": form_schema(JobSpec) or {},
     }
 
 

@@ -237,16 +237,15 @@ async def rerun(
 
 
 @endpoint("GET", "/jobs/{job}/diff/{other}")
-async def diff(context: Context, job: str, other: str) -> Annotated[Json, Schema(ComparisonReply)]:
+async def diff(context: Context, job: Job, other: Job) -> Annotated[Json, Schema(ComparisonReply)]:
     """Compare two jobs."""
-    find = context.service.store.jobs.find
-    return await asyncio.to_thread(context.service.compare, find(job), find(other))
+    return await asyncio.to_thread(context.service.compare, job, other)
 
 
 @endpoint("GET", "/jobs/{job}/provenance")
-async def provenance(context: Context, job: str) -> Annotated[Json, Schema(Provenance)]:
+async def provenance(context: Context, job: Job) -> Annotated[Json, Schema(Provenance)]:
     """Get the provenance of a job: its code, packages and interpreter."""
-    return context.service.provenance(context.service.store.jobs.find(job)).model_dump(mode="json")
+    return context.service.provenance(job).model_dump(mode="json")
 
 
 @endpoint("PUT", "/jobs/{job}/pin")
@@ -274,11 +273,10 @@ async def label(context: Context, job: str, body: Labels) -> JobReply:
 
 
 @endpoint("GET", "/jobs/{job}/code")
-async def code(context: Context, job: str) -> Annotated[Json, Schema(CodeReply)]:
+async def code(context: Context, job: Job) -> Annotated[Json, Schema(CodeReply)]:
     """Get a job's spec as a notebook cell, a command line, Python and JSON."""
-    record = context.service.store.jobs.find(job)
     # Without a generated output path.
-    spec = record.spec.model_copy(update=lineage.unfilled(record.spec, record.name, None))
+    spec = job.spec.model_copy(update=lineage.unfilled(job.spec, job.name, None))
     return (await asyncio.to_thread(recipe, spec))._asdict()
 
 

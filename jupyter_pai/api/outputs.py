@@ -106,7 +106,7 @@ class Download(Body):
 @endpoint("GET", "/jobs/{job}/outputs")
 async def outputs(
     context: Context,
-    job: str,
+    job: Job,
     channel: Annotated[str, "Only this channel."] = "",
     match: Annotated[str, "Only files whose path contains this text."] = "",
     sort: Annotated[str, "Sort key: path (default), bytes or modified."] = "",
@@ -116,12 +116,11 @@ async def outputs(
 ) -> Annotated[Json, Schema(OutputsReply)]:
     """List the output files of a job by channel."""
     page = Page(match, sort, order, limit, offset)
-    record = context.service.store.jobs.find(job)
-    uris = {channel: channels.channel_uri(record, channel)} if channel else record.outputs
+    uris = {channel: channels.channel_uri(job, channel)} if channel else job.outputs
     return {
         "channels": [
             {"name": name, "place": context.relative(path_of(uri))}
-            | await asyncio.to_thread(channels.describe, context.service.storages, record, uri, page)
+            | await asyncio.to_thread(channels.describe, context.service.storages, job, uri, page)
             for name, uri in uris.items()
         ]
     }
@@ -130,7 +129,7 @@ async def outputs(
 @endpoint("GET", "/jobs/{job}/outputs/{channel}")
 async def file(
     context: Context,
-    job: str,
+    job: Job,
     channel: str,
     path: Annotated[str, "The file's path in the channel."] = "",
     offset: Annotated[int, "First byte."] = 0,
@@ -140,16 +139,16 @@ async def file(
 
     Errors are raised before the first chunk.
     """
-    storage, uri = _channel(context, context.service.store.jobs.find(job), channel)
+    storage, uri = _channel(context, job, channel)
     return await channels.pieces(storage, uri, path, offset, limit)
 
 
 @endpoint("GET", "/jobs/{job}/outputs/{channel}/text")
 async def peek(
-    context: Context, job: str, channel: str, path: Annotated[str, "The file's path in the channel."] = ""
+    context: Context, job: Job, channel: str, path: Annotated[str, "The file's path in the channel."] = ""
 ) -> Annotated[Json, Schema(FileTextReply)]:
     """Get the beginning of an output file as text."""
-    storage, uri = _channel(context, context.service.store.jobs.find(job), channel)
+    storage, uri = _channel(context, job, channel)
     return await asyncio.to_thread(channels.peek, storage, uri, path)
 
 
@@ -160,32 +159,27 @@ def _channel(context: Context, job: Job, channel: str) -> tuple[Storage, str]:
 
 
 @endpoint("POST", "/jobs/{job}/download")
-async def download(context: Context, job: str, body: Download) -> TransferReply:
+async def download(context: Context, job: Job, body: Download) -> TransferReply:
     """Start to download files of an output channel to a local folder."""
     folder = context.path(body.folder, writable=True)
-    record = context.service.store.jobs.find(job)
-    storage, uri = _channel(context, record, body.channel)
+    storage, uri = _channel(context, job, body.channel)
     empty = NotFound(
-        _("Job {job} has no files in `{name}`.").format(job=record.id, name=body.channel),
+        _("Job {job} has no files in `{name}`.").format(job=job.id, name=body.channel),
         fix=_("Its script can write to the folder ${variable}.").format(variable=f"PAI_OUTPUT_{body.channel.upper()}"),
     )
 
     def plan() -> Transfer:
         copy = plan_download(storage, uri, folder, body.files, overwrite=body.overwrite, nothing=empty)
-        copy.job, copy.channel = record.id, body.channel
+        copy.job, copy.channel = job.id, body.channel
         return copy
 
     return context.transfer(await context.service.transfers.start(plan))
 
 
 @endpoint("GET", "/jobs/{job}/copies")
-async def copies(context: Context, job: str) -> CopiesReply:
+async def copies(context: Context, job: Job) -> CopiesReply:
     """List the downloads of a job, including completed ones."""
-    return {
-        "copies": [
-            context.transfer(copy) for copy in context.service.transfers.of(context.service.store.jobs.find(job).id)
-        ]
-    }
+    return {"copies": [context.transfer(copy) for copy in context.service.transfers.of(job.id)]}
 
 
 @endpoint("GET", "/copies/{copy}")

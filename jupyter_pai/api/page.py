@@ -14,9 +14,9 @@ from ..core import i18n
 from ..core.errors import Unsupported
 from ..core.i18n import _
 from ..engine import tutorials
-from ..engine.requests import parse
-from ..engine.retention import Criteria, Pruned
-from ..jobs.job import Job, JobStatus
+from ..engine.requests import Prune, parse
+from ..engine.retention import Pruned
+from ..jobs.job import Job
 from ..jobs.spec import JobSpec
 from .endpoint import ENDPOINTS, Body, Context, Json, Schema, TypedDict, endpoint
 
@@ -150,21 +150,6 @@ class DiskUseReply(TypedDict):
     largest: list[LargeJob]
 
 
-class Prune(Body):
-    """Criteria of the jobs to delete. Only jobs that have ended, meet all criteria, and are neither pinned nor in use
-    are deleted."""
-
-    older_than: float | None = Field(None, ge=0, description="Minimum time since the job's end, in seconds.")
-    larger_than: int | None = Field(None, ge=0, description="Size in bytes that the job exceeds.")
-    keep: int | None = Field(None, ge=0, description="Number of the newest matching jobs to keep.")
-    status: tuple[JobStatus, ...] = Field((), description="Allowed statuses.")
-    labels: dict[str, str] = Field({}, description="Required labels.")
-    environments: bool = Field(False, description="Also delete environments that are not in use.")
-    dry_run: bool = Field(False, description="Only report candidates; delete nothing.")
-    only_jobs: tuple[str, ...] | None = Field(None, description="Restrict the jobs to these.")
-    only_environments: tuple[str, ...] | None = Field(None, description="Restrict the environments to these.")
-
-
 @endpoint("GET", "/disk")
 async def disk(context: Context) -> Annotated[Json, Schema(DiskUseReply)]:
     """Get the disk usage."""
@@ -174,10 +159,6 @@ async def disk(context: Context) -> Annotated[Json, Schema(DiskUseReply)]:
 @endpoint("POST", "/prune")
 async def prune(context: Context, body: Annotated[object, Schema(Prune)]) -> Pruned:
     """Delete jobs that have ended, and environments."""
-    request = parse(Prune, body or {})
-    criteria = Criteria(
-        request.older_than, request.larger_than, request.keep, request.status, request.labels, request.environments
-    )
     retention = context.service.retention
 
     async def delete(job: Job) -> None:
@@ -185,6 +166,4 @@ async def prune(context: Context, body: Annotated[object, Schema(Prune)]) -> Pru
             entry.of_job(job)
             await retention.delete(job)
 
-    return await retention.prune(
-        criteria, request.only_jobs, request.only_environments, dry_run=request.dry_run, delete=delete
-    )
+    return await retention.prune(parse(Prune, body or {}), delete)

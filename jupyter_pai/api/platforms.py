@@ -204,36 +204,34 @@ async def adopt(context: Context, body: Annotated[object, Schema(Adopt)]) -> Job
 
 
 @endpoint("GET", "/jobs/{job}/models")
-async def output_models(context: Context, job: str) -> OutputModelsReply:
+async def output_models(context: Context, job: Job) -> OutputModelsReply:
     """List the models of a job as its platform records them."""
-    record = context.service.store.jobs.find(job)
-    alternative = _("List its outputs: %pai outputs {job}").format(job=record.id)
-    backend = _platform(context, record, Capability.OUTPUT_MODELS, alternative)
-    return {"models": list(await backend.output_models(record.remote_id))}
+    outputs = _("List its outputs: %pai outputs {job}").format(job=job.id)
+    backend = _platform(context, job, Capability.OUTPUT_MODELS, outputs)
+    return {"models": list(await backend.output_models(job.remote_id))}
 
 
 @endpoint("POST", "/jobs/{job}/terminal")
 async def open_terminal(
     context: Context,
-    job: str,
+    job: Job,
     instance: Annotated[str, "The instance. Default: the first one."] = "",
 ) -> TerminalLinkReply:
     """Get the address of a terminal in an instance of a running job. It is valid for a short time, without a login."""
-    record = context.service.store.jobs.find(job)
-    log = _("See its log: %pai logs {job}").format(job=record.id)
-    backend = _platform(context, record, Capability.TERMINAL, log)
-    if record.status.ended:
-        raise Conflict(_("Cannot open a terminal: job {job} has ended.").format(job=record.id), fix=log)
-    name = _instance(record, await backend.instances(record.remote_id), instance)
+    log = _("See its log: %pai logs {job}").format(job=job.id)
+    backend = _platform(context, job, Capability.TERMINAL, log)
+    if job.status.ended:
+        raise Conflict(_("Cannot open a terminal: job {job} has ended.").format(job=job.id), fix=log)
+    name = _instance(job, await backend.instances(job.remote_id), instance)
     try:
-        url = await backend.terminal(record.remote_id, name)
+        url = await backend.terminal(job.remote_id, name)
     except Refused as error:
-        error.fix = error.fix or _("See its status: %pai show {job}").format(job=record.id)
+        error.fix = error.fix or _("See its status: %pai show {job}").format(job=job.id)
         raise
     if not url:
         raise BackendError(
             _("The platform returned no terminal address for {instance}.").format(instance=name),
-            fix=_("Open the terminal on the platform's page: {url}").format(url=record.console_url),
+            fix=_("Open the terminal on the platform's page: {url}").format(url=job.console_url),
         )
     return {"instance": name, "url": url}
 

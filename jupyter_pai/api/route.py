@@ -34,7 +34,8 @@ class Route(NamedTuple):
         path = self.path
         for name in self.names:
             path = path.replace(f"{{{name}}}", quote(str(arguments[name]), safe=""))
-        query = {name: arguments[name] for name in self.parameters if _is_set(arguments.get(name))}
+        values = {name: arguments.get(name) for name in self.parameters}
+        query = {name: value for name, value in values.items() if value or (value == 0 and value is not False)}
         text = {name: str(value).lower() if isinstance(value, bool) else value for name, value in query.items()}
         return f"{path}?{urlencode(text, doseq=True)}" if text else path
 
@@ -42,7 +43,3 @@ class Route(NamedTuple):
 def path_names(path: str) -> list[str]:
     """Return the names in the path of a route."""
     return [part[1:-1] for part in path.split("/") if part.startswith("{")]
-
-
-def _is_set(value: object) -> bool:
-    return bool(value) or (isinstance(value, int) and value is not False)

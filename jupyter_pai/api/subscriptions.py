@@ -34,9 +34,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..core.errors import EngineError, NotFound, PaiError, UsageError
 from ..core.i18n import _
 from ..engine.service import JobService
-from ..jobs.events import JobEvent
 from ..jobs.job import Job, JobStatus
 from ..jobs.logs.file import decode_prefix, instances
+from .endpoint import Context
 
 _logger = logging.getLogger(__name__)
 
@@ -78,8 +78,8 @@ class Subscriptions:
     `send` returns after a message was sent, and raises ConnectionError if the page is closed.
     """
 
-    def __init__(self, service: Callable[[], Awaitable[JobService]], send: Callable[[str], Awaitable[None]]) -> None:
-        self._service, self._send = service, send
+    def __init__(self, context: Callable[[], Awaitable[Context]], send: Callable[[str], Awaitable[None]]) -> None:
+        self._context, self._send = context, send
         self._tasks: dict[int | str, asyncio.Task[None]] = {}
         self._is_closed = False
 
@@ -121,7 +121,7 @@ class Subscriptions:
     async def _serve(self, subscription: Subscribe) -> None:
         """Send the messages of a subscription until it ends."""
         try:
-            service = await self._service()
+            service = (await self._context()).service
             async for message in _TOPICS[subscription.topic](service, subscription):
                 await self._reply(subscription.id, message)
             await self._reply(subscription.id, {"type": "end"})
@@ -163,12 +163,10 @@ async def _jobs(service: JobService, subscription: Subscribe) -> AsyncIterator[d
             "event": events[-1].id,
             "jobs": [job for job in changed.values() if job],
             "deleted": [job_id for job_id, job in changed.items() if not job],
-            "ended": sorted({event.job_id for event in events if _is_end(event)}),
+            "ended": sorted(
+                {event.job_id for event in events if event.kind == "status" and JobStatus(event.data["status"]).ended}
+            ),
         }
-
-
-def _is_end(event: JobEvent) -> bool:
-    return event.kind == "status" and JobStatus(event.data["status"]).ended
 
 
 async def _job(service: JobService, subscription: Subscribe) -> AsyncIterator[dict[str, Any]]:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Annotated
 
 from ..jobs.events import LogChunk
+from ..jobs.job import Job
 from ..jobs.logs.file import LogFile
 from ..jobs.logs.search import ERRORS
 from ..jobs.logs.view import parse_time
@@ -60,7 +61,7 @@ class LogHitsReply(TypedDict):
 @endpoint("GET", "/jobs/{job}/log")
 async def log(
     context: Context,
-    job: str,
+    job: Job,
     instance: Instance = "",
     offset: Annotated[int, "First byte."] = 0,
     limit: Annotated[int, "Maximum number of bytes. 0: no limit."] = 0,
@@ -75,13 +76,12 @@ async def log(
 
     Errors are raised before the first chunk.
     """
-    record = context.service.store.jobs.find(job)
     if not follow:
-        await context.service.watcher.ensure_fresh(record)
-    file = context.service.log(record, instance)
+        await context.service.watcher.ensure_fresh(job)
+    file = context.service.log(job, instance)
     if follow:
         start = file.last_lines(tail, limit) if tail else file.line_offset(line) if line else offset
-        return context.service.follow_log(record, instance, start)
+        return context.service.follow_log(job, instance, start)
     if line or lines:
         # In a thread, since the first request of a page counts all lines of the log.
         first, end = await asyncio.to_thread(_page, file, line, lines)
@@ -93,10 +93,9 @@ async def log(
 
 def _page(log: LogFile, line: int, lines: int) -> tuple[LogChunk, int]:
     """Return an empty chunk at the start of a page of lines, and the byte offset of the page's end."""
-    known = log.count_lines()
-    start = log.line_offset(line)
-    end = log.line_offset(line + lines) if lines else log.size
-    return LogChunk(log.path.name, start, b"", min(line, known), known), end
+    total = log.count_lines()
+    first = LogChunk(log.path.name, log.line_offset(line), b"", min(line, total), total)
+    return first, log.line_offset(line + lines) if lines else log.size
 
 
 async def _chunks(first: LogChunk, log: LogFile, end: int) -> AsyncIterator[LogChunk]:
@@ -112,7 +111,7 @@ async def _chunks(first: LogChunk, log: LogFile, end: int) -> AsyncIterator[LogC
 @endpoint("GET", "/jobs/{job}/lines")
 async def lines(
     context: Context,
-    job: str,
+    job: Job,
     instance: Instance = "",
     merged: Merged = False,
     line: Annotated[int, "The first line, counted from 0."] = 0,
@@ -124,11 +123,11 @@ async def lines(
 ) -> Annotated[Json, Schema(LogPageReply)]:
     """Get a page of lines of a log as text. Very long lines are truncated."""
     check_range("lines", lines, range(_MOST_LINES + 1))
-    moment, record = parse_time(at), context.service.store.jobs.find(job)
-    await context.service.watcher.ensure_fresh(record)
+    moment = parse_time(at)
+    await context.service.watcher.ensure_fresh(job)
 
     def read() -> Json:
-        view = context.service.view(record, instance, merged=merged)
+        view = context.service.view(job, instance, merged=merged)
         return view.page(line if moment is None else view.at(moment), lines, before=before)
 
     return await asyncio.to_thread(read)
@@ -137,7 +136,7 @@ async def lines(
 @endpoint("GET", "/jobs/{job}/search")
 async def search(
     context: Context,
-    job: str,
+    job: Job,
     text: Annotated[str, "The text to search for."] = "",
     regex: Annotated[bool, "The text is a regular expression in RE2 syntax. The search time is limited."] = False,
     case: Annotated[bool, "Match case."] = False,
@@ -151,10 +150,9 @@ async def search(
     """Search a whole log: the number of matching lines, and the next matches."""
     check_range("limit", limit, range(_MOST_HITS + 1))
     query = (ERRORS, True, True) if errors else (text, regex, case)
-    record = context.service.store.jobs.find(job)
 
     def match() -> Json:
-        return context.service.view(record, instance, merged=merged).search(query, line, limit, back=back)
+        return context.service.view(job, instance, merged=merged).search(query, line, limit, back=back)
 
     return await asyncio.to_thread(match)
 
@@ -193,7 +191,7 @@ class TextsReply(TypedDict):
 @endpoint("GET", "/jobs/{job}/metrics")
 async def metrics(
     context: Context,
-    job: str,
+    job: Job,
     name: Annotated[Sequence[str], "Only these metrics."] = (),
     start: Annotated[int, "Number of points of each metric to skip."] = 0,
     points: Annotated[int, "Maximum number of points of each metric; more are downsampled. 0: all points."] = 0,
@@ -202,14 +200,13 @@ async def metrics(
     system: Annotated[bool, "Include the resource metrics: system/cpu, system/memory, …"] = False,
 ) -> Annotated[Json, Schema(MetricsReply)]:
     """Get the points of a job's metrics."""
-    record = context.service.store.jobs.find(job)
-    await context.service.watcher.ensure_fresh(record)
-    known = context.service.metrics(record, system=system or bool(name))
+    await context.service.watcher.ensure_fresh(job)
+    sources = context.service.metrics(job, system=system or bool(name))
 
     def read() -> Json:
         return {
             metric: read_columns(source, metric, start, n, most=points, first=first, last=last)
-            for metric, (source, n) in known.items()
+            for metric, (source, n) in sources.items()
             if not name or metric in name
         }
 
@@ -218,7 +215,6 @@ async def metrics(
 
 
 @endpoint("GET", "/jobs/{job}/texts")
-async def texts(context: Context, job: str) -> Annotated[Json, Schema(TextsReply)]:
+async def texts(context: Context, job: Job) -> Annotated[Json, Schema(TextsReply)]:
     """Get the texts that a job wrote for TensorBoard."""
-    record = context.service.store.jobs.find(job)
-    return {"texts": Series(context.service.home.job(record.id).series).texts()}
+    return {"texts": Series(context.service.home.job(job.id).series).texts()}

@@ -124,8 +124,14 @@ class Client(ABC):
         confirmed: bool = False,
     ) -> dict[str, Any]:
         """Submit the spec and code of a job again, with changes. `resume` passes the job's checkpoints on."""
-        body = {"changes": changes or {}, "backend": backend, "resume": resume, "confirmed": confirmed}
-        return self._retry("rerun", job=job, body=body | {"key": uuid.uuid4().hex})
+        body = {
+            "key": uuid.uuid4().hex,
+            "changes": changes or {},
+            "backend": backend,
+            "resume": resume,
+            "confirmed": confirmed,
+        }
+        return self._retry("rerun", job=job, body=body)
 
     def _retry(self, verb: str, **arguments: Any) -> dict[str, Any]:
         """Call an idempotent verb, and once more if the connection breaks."""
@@ -171,7 +177,10 @@ def progress_printer(write: Callable[[str], object]) -> Callable[[int, int], Non
         nonlocal written
         if time.monotonic() - written >= _PRINT_INTERVAL:
             written = time.monotonic()
-            values = {"done": show_size(done), "whole": show_size(total), "percent": 100 * done // max(total, 1)}
-            write(_("{done} of {whole} copied, {percent} %").format(**values))
+            write(
+                _("{done} of {whole} copied, {percent} %").format(
+                    done=show_size(done), whole=show_size(total), percent=100 * done // max(total, 1)
+                )
+            )
 
     return progress

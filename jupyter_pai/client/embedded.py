@@ -65,7 +65,7 @@ class EmbeddedClient(Client):
     def open_stream(self, send: Callable[[str], None], closed: Callable[[], None]) -> Stream:
         from .streams import EngineStream
 
-        return EngineStream(self._context.service, self._loop, send)
+        return EngineStream(self._context, self._loop, send)
 
     def _wait(self, coroutine: Any) -> Any:
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)

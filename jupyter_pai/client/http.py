@@ -103,12 +103,14 @@ class _SocketConnection(http.client.HTTPConnection):
 
 
 def _error_of(reply: http.client.HTTPResponse) -> PaiError:
-    text = reply.read()
     try:
-        reason = dict(json.loads(text))
+        reason = dict(json.load(reply))
     except (TypeError, ValueError):  # Not a JSON object.
         reason = {}
     if "code" in reason:
         return PaiError.from_json(reason)
-    message = reason.get("message") or reply.reason
-    return EngineError(_("The Jupyter server replied {status}: {message}").format(status=reply.status, message=message))
+    return EngineError(
+        _("The Jupyter server replied {status}: {message}").format(
+            status=reply.status, message=reason.get("message") or reply.reason
+        )
+    )

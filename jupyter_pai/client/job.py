@@ -161,10 +161,9 @@ class JobHandle:
         `system` includes the system metrics: system/cpu (cores), system/memory (bytes), system/gpu (percent of a GPU),
         system/gpu_memory (bytes).
         """
-        metrics = self._call("metrics", system=system)["metrics"]
         rows = [
             {"name": name, "step": step, "value": float(value), "time": when}
-            for name, points in metrics.items()
+            for name, points in self._call("metrics", system=system)["metrics"].items()
             for step, value, when in zip(points["step"], points["value"], points["time"], strict=False)
         ]
         try:

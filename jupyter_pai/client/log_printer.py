@@ -20,11 +20,6 @@ _SLICE = 1 << 14
 _KEPT = 10_000
 
 
-def _in_notebook() -> bool:
-    """Return whether standard output goes to a notebook."""
-    return "ipykernel" in sys.modules
-
-
 def _size(text: str) -> int:
     """Return the size of a text as JSON, in bytes: a control character takes six."""
     return len(json.dumps(text, ensure_ascii=False).encode())
@@ -36,7 +31,7 @@ class LogPrinter:
     def __init__(self, job_id: str, stream: TextIO | None = None) -> None:
         self.job_id = job_id
         self.stream = stream
-        self.limit = _RATE if _in_notebook() else float("inf")
+        self.limit = _RATE if "ipykernel" in sys.modules else float("inf")
         self.printed, self.since = 0, time.monotonic()
         self.skipped, self.kept = 0, ""
 
@@ -73,7 +68,7 @@ def print_end(chunks: Iterable[bytes], job_id: str) -> None:
         if len(kept) > 2 * _RATE:
             skipped += len(kept) - _RATE
             kept = kept[-_RATE:]
-    while (size := _size(kept)) > _RATE and _in_notebook():
+    while (size := _size(kept)) > _RATE and "ipykernel" in sys.modules:
         cut = max(len(kept) * (size - _RATE) // size, 1)
         skipped, kept = skipped + cut, kept[cut:]
     if skipped:

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 from ..api.route import PREFIX
 
 if TYPE_CHECKING:
+    from ..api.endpoint import Context
     from ..core.discovery import ServerInfo
-    from ..engine.service import JobService
 
 # Bytes per second. A Jupyter server drops kernel messages above 1 MB/s.
 _PACE = 400_000
@@ -27,7 +27,7 @@ _PACE = 400_000
 class EngineStream:
     """A stream from an engine in this process, which runs in the event loop `loop`."""
 
-    def __init__(self, service: JobService, loop: asyncio.AbstractEventLoop, send: Callable[[str], None]) -> None:
+    def __init__(self, context: Context, loop: asyncio.AbstractEventLoop, send: Callable[[str], None]) -> None:
         from ..api.subscriptions import Subscriptions
 
         turn = asyncio.Lock()
@@ -37,8 +37,8 @@ class EngineStream:
                 send(text)
                 await asyncio.sleep(len(text) / _PACE)
 
-        async def ready() -> JobService:
-            return service
+        async def ready() -> Context:
+            return context
 
         self._loop = loop
         self._subscriptions = Subscriptions(ready, paced)

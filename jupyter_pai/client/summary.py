@@ -32,7 +32,7 @@ class View:
 
 def status_word(status: str) -> str:
     """Return a status in the user's language."""
-    words = {
+    return {
         "queued": _("queued"),
         "starting": _("starting"),
         "running": _("running"),
@@ -40,8 +40,7 @@ def status_word(status: str) -> str:
         "failed": _("failed"),
         "stopped": _("stopped"),
         "lost": _("lost"),
-    }
-    return words.get(status, status)
+    }.get(status, status)
 
 
 def line(job: Mapping[str, Any]) -> str:
@@ -70,8 +69,7 @@ def duration(job: Mapping[str, Any], now: float | None = None) -> str:
     start, end = job.get("started_at"), job.get("ended_at")
     if not start or not (end or now):
         return ""
-    last = _seconds(end) if end else now or 0.0
-    seconds = max(last - _seconds(start), 0.0)
+    seconds = max((_seconds(end) if end else now or 0.0) - _seconds(start), 0.0)
     if seconds < 60:
         return _("{seconds} s").format(seconds=f"{seconds:.1f}")
     minutes, rest = divmod(round(seconds), 60)
@@ -177,22 +175,18 @@ def mime_bundle(view: View) -> dict[str, Any]:
 
 def hyperparameter(definition: Mapping[str, Any]) -> tuple[str, ...]:
     """Return a declared hyperparameter as a row: name, type, default, choices, option, source line, help."""
-    name = definition["name"]
+    name, minimum, maximum = (definition[key] or "" for key in ("name", "minimum", "maximum"))
+    number_range = f"{minimum}…{maximum}" if minimum or maximum else ""
     forms = {"option": f"--hp {name}=", "flag": f"--{name}", "argument": name.upper(), "short": f"-{name}"}
     return (
         name,
         definition["type"],
         _("(required)") if definition["required"] else _shorten(definition["default"] or ""),
-        _shorten(", ".join(definition["choices"]) or _number_range(definition["minimum"], definition["maximum"])),
+        _shorten(", ".join(definition["choices"]) or number_range),
         forms.get(definition["form"], ""),
         f"{definition['file']}:{definition['line']} ({definition['origin']})",
         _shorten(definition["help"]),
     )
-
-
-def _number_range(least: str | None, most: str | None) -> str:
-    """Return a range of numbers: ``1…10``, ``0…``; empty if it is unbounded."""
-    return "" if least is None and most is None else f"{least or ''}…{most or ''}"
 
 
 def _shorten(text: str) -> str:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ..core.errors import SpecError
 from ..core.field_errors import validation_errors
 from ..jobs import names as job_name
-from ..jobs.job import Job
+from ..jobs.job import Job, JobStatus
 from ..jobs.spec import JobSpec, parse_spec
 from ..source.hyperparameters import Hyperparameter
 
@@ -63,6 +63,28 @@ class Rerun(BaseModel):
     backend: str = Field("", description="Use this backend's default profile.")
     resume: bool = Field(False, description="The job's checkpoints become the input channel `checkpoints`.")
     confirmed: bool = Field(False, description="The user has confirmed the cost.")
+
+
+class Prune(BaseModel):
+    """Criteria of the jobs to delete. Only jobs that have ended, meet all criteria, and are neither pinned nor in use
+    are deleted."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    older_than: float | None = Field(None, ge=0, description="Minimum time since the job's end, in seconds.")
+    larger_than: int | None = Field(None, ge=0, description="Size in bytes that the job exceeds.")
+    keep: int | None = Field(None, ge=0, description="Number of the newest matching jobs to keep.")
+    status: tuple[JobStatus, ...] = Field((), description="Allowed statuses.")
+    labels: dict[str, str] = Field({}, description="Required labels.")
+    environments: bool = Field(False, description="Also delete environments that are not in use.")
+    dry_run: bool = Field(False, description="Only report candidates; delete nothing.")
+    only_jobs: tuple[str, ...] | None = Field(None, description="Restrict the jobs to these.")
+    only_environments: tuple[str, ...] | None = Field(None, description="Restrict the environments to these.")
+
+    @property
+    def names_jobs(self) -> bool:
+        """True if any criterion is set. Without one, no job is deleted."""
+        return {self.older_than, self.larger_than, self.keep} != {None} or bool(self.status or self.labels)
 
 
 class Submitted(BaseModel):

@@ -12,7 +12,7 @@ import contextlib
 import shutil
 import threading
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any
@@ -24,12 +24,13 @@ from ..core.errors import PaiError
 from ..core.i18n import _
 from ..core.lease import Lease
 from ..core.text import parse_size, show_size
-from ..jobs.job import Job, JobStatus
+from ..jobs.job import Job
 from ..jobs.state_dir import Home
 from ..jobs.store.query import JobFilter
 from ..jobs.store.store import FinishedJob, Store
 from .data import disk
 from .profiles import Profiles
+from .requests import Prune
 
 _DAY = 86_400.0
 # The default limit in bytes, or this fraction of a smaller disk.
@@ -38,23 +39,6 @@ _LIMIT, _SHARE = 20 * 10**9, 10
 _BATCH = 200
 # Seconds from the start of an engine to the first cleanup, and between cleanups.
 _FIRST_CLEANUP, _CLEANUP_INTERVAL = 60.0, 3600.0
-
-
-@dataclass(frozen=True)
-class Criteria:
-    """The finished jobs to remove. They meet all criteria: seconds since their end, bytes, status, labels; the newest
-    `keep` of them stay. Without a criterion none is removed. Pinned and used jobs always stay."""
-
-    older_than: float | None = None
-    larger_than: int | None = None
-    keep: int | None = None
-    statuses: Collection[JobStatus] = ()
-    labels: Mapping[str, str] = field(default_factory=dict)
-    environments: bool = False
-
-    @property
-    def names_jobs(self) -> bool:
-        return {self.older_than, self.larger_than, self.keep} != {None} or bool(self.statuses or self.labels)
 
 
 @dataclass(frozen=True)
@@ -198,14 +182,14 @@ class Retention:
             ],
         }
 
-    def _plan(self, criteria: Criteria) -> tuple[list[Candidate], list[Candidate]]:
+    def _plan(self, criteria: Prune) -> tuple[list[Candidate], list[Candidate]]:
         """Return the jobs and environments to remove; without a criterion, those of the automatic cleanup."""
         self.measure()
         jobs, environments = list[FinishedJob](), list[Candidate]()
         if criteria.environments or not criteria.names_jobs:
             environments = list(self._environments(0 if criteria.environments else self._unused_since()))
         if criteria.names_jobs:
-            query = JobFilter(list(criteria.statuses), labels=dict(criteria.labels))
+            query = JobFilter(criteria.status, labels=criteria.labels)
             finished = self.store.disk_usage.finished_jobs(query.where, query.arguments)
             jobs = [job for job in finished if _matches(job, criteria)][criteria.keep or 0 :]
         return [self._candidate(job) for job in jobs], environments
@@ -233,25 +217,16 @@ class Retention:
                 name = (entry.uri or _("a data frame")) if entry.is_input else ""
                 yield Candidate(entry.key, entry.used_at, sizes.get(entry.path, 0), name)
 
-    async def prune(
-        self,
-        criteria: Criteria,
-        only_jobs: Collection[str] | None = None,
-        only_environments: Collection[str] | None = None,
-        *,
-        dry_run: bool = False,
-        delete: Callable[[Job], Awaitable[None]] | None = None,
-    ) -> Pruned:
-        """Remove jobs and environments by criteria; without a criterion, those of the automatic cleanup.
-
-        `only_jobs` and `only_environments` restrict them to these ids. `delete` replaces the method of this name.
-        """
+    async def prune(self, criteria: Prune, delete: Callable[[Job], Awaitable[None]] | None = None) -> Pruned:
+        """Remove jobs and environments by criteria; without a criterion, those of the automatic cleanup. `delete`
+        replaces the method of this name."""
+        only_jobs, only_environments = criteria.only_jobs, criteria.only_environments
         jobs, environments = await asyncio.to_thread(self._plan, criteria)
         jobs = [job for job in jobs if only_jobs is None or job.id in only_jobs]
         environments = [one for one in environments if only_environments is None or one.id in only_environments]
         sources = await asyncio.to_thread(disk.orphaned_sources, self.home, [job.id for job in jobs])
         kept: dict[str, str] = {}
-        if not dry_run:
+        if not criteria.dry_run:
             for job in jobs:
                 try:
                     await (delete or self.delete)(self.store.jobs.get(job.id))
@@ -312,7 +287,7 @@ class Retention:
         self.measure()
 
 
-def _matches(job: FinishedJob, criteria: Criteria) -> bool:
+def _matches(job: FinishedJob, criteria: Prune) -> bool:
     old = criteria.older_than is None or job.ended_at < time.time() - criteria.older_than
     large = criteria.larger_than is None or (job.bytes or 0) > criteria.larger_than
     return old and large and not job.pinned and not job.used

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import secrets
 from pathlib import Path
 from typing import Any
@@ -80,11 +81,13 @@ class PaiApp(ExtensionApp):
         for verb, route in ROUTES.items():
             verbs_of.setdefault(route.path, {})[route.method] = verb
         for path, verbs in verbs_of.items():
-            pattern = "/".join("([^/]+)" if part.startswith("{") else part for part in path.split("/"))
+            pattern = re.sub(r"\{\w+\}", "([^/]+)", path)
             self.handlers.append((rf"/{PREFIX}{pattern}/?", VerbHandler, {"verbs": verbs}))
-        self.handlers.append((rf"/{PREFIX}/stream", StreamHandler))
-        self.handlers.append((rf"/{PREFIX}/.*", UnknownHandler))
-        self.handlers.append((rf"/{TENSORBOARD_PATH}/([^/]+)(/.*)?", TensorBoardHandler))
+        self.handlers += [
+            (rf"/{PREFIX}/stream", StreamHandler),
+            (rf"/{PREFIX}/.*", UnknownHandler),
+            (rf"/{TENSORBOARD_PATH}/([^/]+)(/.*)?", TensorBoardHandler),
+        ]
 
     async def _start_jupyter_server_extension(self, serverapp: Any) -> None:
         """Publish the server's address for its kernels and terminals, and start the engine. Called once the server

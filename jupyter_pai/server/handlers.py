@@ -24,7 +24,6 @@ from ..api.routes import ROUTES
 from ..api.subscriptions import Subscriptions
 from ..core.errors import EngineError, NotFound, PaiError, UsageError
 from ..core.i18n import _, use_language
-from ..engine.service import JobService
 
 AUTH_RESOURCE = "jupyter_pai"
 
@@ -52,8 +51,8 @@ class KernelAccess:
     @property
     def has_secret(self) -> bool:
         scheme, _space, secret = self.request.headers.get("Authorization", "").partition(" ")
-        expected = self.settings["jupyter_pai_engine"].secret
-        return scheme == "jupyter-pai" and hmac.compare_digest(secret.encode(), expected.encode())
+        engine = self.settings["jupyter_pai_engine"]
+        return scheme == "jupyter-pai" and hmac.compare_digest(secret.encode(), engine.secret.encode())
 
     @property
     def identity_provider(self) -> IdentityProvider:
@@ -185,7 +184,7 @@ class StreamHandler(KernelAccess, WebSocketMixin, WebSocketHandler, JupyterHandl
     @ws_authenticated
     @authorized
     async def get(self, *args: Any, **kwargs: Any) -> None:
-        self.subscriptions = Subscriptions(self._service, self._send)
+        self.subscriptions = Subscriptions(self.settings["jupyter_pai_engine"].context, self._send)
         await super().get(*args, **kwargs)
 
     async def on_message(self, message: str | bytes) -> None:
@@ -196,10 +195,6 @@ class StreamHandler(KernelAccess, WebSocketMixin, WebSocketHandler, JupyterHandl
     def on_close(self) -> None:
         if self.subscriptions:
             self.subscriptions.close()
-
-    async def _service(self) -> JobService:
-        service: JobService = (await self.settings["jupyter_pai_engine"].context()).service
-        return service
 
     async def _send(self, text: str) -> None:
         try:

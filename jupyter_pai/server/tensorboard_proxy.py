@@ -32,8 +32,18 @@ _REQUEST_HEADERS = (
     "If-Modified-Since",
 )
 _REQUEST_PREFIX = "X-Tensorboard-"
-_CONTENT_HEADERS = ("Content-Type", "Content-Encoding", "Content-Disposition", "Content-Range", "Accept-Ranges")
-_CACHE_HEADERS = ("Cache-Control", "Expires", "Etag", "Last-Modified", "Vary")
+_RESPONSE_HEADERS = {
+    "Content-Type",
+    "Content-Encoding",
+    "Content-Disposition",
+    "Content-Range",
+    "Accept-Ranges",
+    "Cache-Control",
+    "Expires",
+    "Etag",
+    "Last-Modified",
+    "Vary",
+}
 # Blocks other hosts, also in responses without a policy of TensorBoard.
 _POLICY = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; form-action 'self'; base-uri 'self'"
 _CONNECT_TIMEOUT, _REQUEST_TIMEOUT = 10.0, 600.0
@@ -114,7 +124,11 @@ class TensorBoardHandler(KernelAccess, JupyterHandler):
     post = web.authenticated(authorized("write")(serve))
 
     async def _forward(self, board: TensorBoard) -> None:
-        headers = {name: value for name, value in self.request.headers.get_all() if _is_forwarded(name)}
+        headers = {
+            name: value
+            for name, value in self.request.headers.get_all()
+            if name in _REQUEST_HEADERS or name.startswith(_REQUEST_PREFIX)
+        }
         # The part of the address below the TensorBoard's, unchanged.
         path = (self.request.uri or "").split("/", self.base_url.count("/") + 3)[-1]
         response_head = _ResponseHead(self, board.address)
@@ -162,20 +176,12 @@ class _ResponseHead:
         elif line.strip():
             self.headers.parse_line(line)
         else:
-            self._copy()
-
-    def _copy(self) -> None:
-        self.handler.set_status(self.status)
-        if "Location" in self.headers:  # A redirect of an old address contains the secret.
-            self.handler.set_header("Location", self.address)
-        for name in (*_CONTENT_HEADERS, *_CACHE_HEADERS):
-            if name in self.headers:
+            self.handler.set_status(self.status)
+            if "Location" in self.headers:  # A redirect of an old address contains the secret.
+                self.handler.set_header("Location", self.address)
+            for name in _RESPONSE_HEADERS & self.headers.keys():
                 self.handler.set_header(name, self.headers[name])
-        # Besides Jupyter's policy, which restricts frames. Browsers apply all policies.
-        for policy in [*self.headers.get_list("Content-Security-Policy"), _POLICY]:
-            self.handler.add_header("Content-Security-Policy", policy)
-        self.handler.set_header("Referrer-Policy", "same-origin")
-
-
-def _is_forwarded(name: str) -> bool:
-    return name in _REQUEST_HEADERS or name.startswith(_REQUEST_PREFIX)
+            # Besides Jupyter's policy, which restricts frames. Browsers apply all policies.
+            for policy in [*self.headers.get_list("Content-Security-Policy"), _POLICY]:
+                self.handler.add_header("Content-Security-Policy", policy)
+            self.handler.set_header("Referrer-Policy", "same-origin")

@@ -35,8 +35,10 @@ if TYPE_CHECKING:
 _HEARTBEAT = 5.0
 # Missed heartbeats after which a page counts as closed.
 _MAX_MISSED = 4
-_WITHOUT_JOB = frozenset({"about", "list_jobs", "events", "instances", "schema"})
-_BOARDS = frozenset({"platform_boards", "open_platform_board", "stop_platform_board"})
+# The verbs for views, besides those of one job.
+_VERBS = frozenset(
+    "about events instances list_jobs open_platform_board platform_boards schema stop_platform_board".split()
+)
 
 Send = Callable[[dict[str, Any]], None]
 # Calls a verb with a body and arguments.
@@ -162,9 +164,8 @@ class CommServer:
                     self._send({"type": "heartbeat", "page": page, "stream": session.number, "n": session.sent})
 
     def _answer(self, page: str, message: Mapping[str, Any]) -> None:
-        reply: dict[str, Any]
         try:
-            reply = {"type": "result", "value": self._call(message)}
+            reply: dict[str, Any] = {"type": "result", "value": self._call(message)}
         except PaiError as error:
             reply = {"type": "error", "status": error.status} | error.as_json()
         except Exception as error:
@@ -202,7 +203,7 @@ def _perform(client: Client, verb: str, body: object, arguments: dict[str, Any])
 
 def is_for_views(verb: str) -> bool:
     """Return whether pages may call a verb: verbs about jobs are allowed, verbs about settings and secrets are not."""
-    return verb in _WITHOUT_JOB | _BOARDS or ROUTES[verb].path.startswith("/jobs/{job}")
+    return verb in _VERBS or ROUTES[verb].path.startswith("/jobs/{job}")
 
 
 def _checked(route: Route, parameters: object) -> dict[str, Any]:

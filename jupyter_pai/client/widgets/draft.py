@@ -113,10 +113,11 @@ class Attributes:
     def __init__(self, draft: Draft) -> None:
         reply = draft.client.call("backends")
         # Bypass `__setattr__`, which needs the schema.
-        set_ = super().__setattr__
-        set_("draft", draft)
-        set_("_schema", reply["spec"]["properties"])
-        set_("_backends", [backend["name"] for backend in reply["backends"]])
+        vars(self).update(
+            draft=draft,
+            _schema=reply["spec"]["properties"],
+            _backends=[backend["name"] for backend in reply["backends"]],
+        )
 
     @property
     def value(self) -> dict[str, Any]:
@@ -174,22 +175,24 @@ class Attributes:
 
 def _check_table(name: str, value: object) -> None:
     if not isinstance(value, Mapping):
-        text = _("a table of names and values is needed")
-        raise SpecError(f"{name}: {text}.", fix=_("Write it as a dict: {example}").format(example='{"name": "value"}'))
+        raise SpecError(
+            f"{name}: {_('a table of names and values is needed')}.",
+            fix=_("Write it as a dict: {example}").format(example='{"name": "value"}'),
+        )
 
 
-def _check_names(names: Collection[str], known: Collection[str], message: str) -> None:
-    """Check that all names are known. `message` contains `{name}`.
+def _check_names(names: Collection[str], choices: Collection[str], message: str) -> None:
+    """Check that all names are among the choices. `message` contains `{name}`.
 
     Raises:
-        SpecError: for an unknown name, with the closest known one.
+        SpecError: for another name, with the closest choice.
     """
     for name in names:
-        if name not in known:
-            near = get_close_matches(name, known, 1)
+        if name not in choices:
+            near = get_close_matches(name, choices, 1)
             suggestion = _("Did you mean `{name}`?").format(name=near[0]) if near else ""
-            choices = _("Known are: {names}.").format(names=", ".join(f"`{choice}`" for choice in known))
-            raise SpecError(message.format(name=name), fix=suggestion or choices)
+            listed = ", ".join(f"`{choice}`" for choice in choices)
+            raise SpecError(message.format(name=name), fix=suggestion or _("Known are: {names}.").format(names=listed))
 
 
 def _plain(value: Any) -> Any:

@@ -75,8 +75,7 @@ class Form(Attributes):
         Raises:
             BadInput: for invalid fields, listed in `details["faults"]`.
         """
-        body = self.draft.request | {"python": sys.executable}
-        return dict(self.draft.client.call("preview", body=body))
+        return dict(self.draft.client.call("preview", body=self.draft.request | {"python": sys.executable}))
 
     def submit(self, *, confirmed: bool = False) -> JobHandle:
         """Submit the job and show it below the form. `confirmed` accepts its cost.

@@ -21,7 +21,8 @@ from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.core.errors import Conflict
 from jupyter_pai.engine.data import disk
 from jupyter_pai.engine.profiles import Profiles
-from jupyter_pai.engine.retention import Criteria, Retention
+from jupyter_pai.engine.requests import Prune
+from jupyter_pai.engine.retention import Retention
 from jupyter_pai.jobs.job import Job, JobStatus, now
 from jupyter_pai.jobs.spec import parse_spec
 from jupyter_pai.jobs.state_dir import Home
@@ -92,11 +93,11 @@ JOBS = st.lists(
     st.tuples(STATUSES, st.booleans(), st.integers(0, 50), st.sampled_from("ab"), st.booleans()), max_size=12
 )
 CRITERIA = st.builds(
-    Criteria,
+    Prune,
     older_than=st.none() | st.integers(0, 50 * DAY).map(float),
     larger_than=st.none() | st.integers(0, 10**6),
     keep=st.none() | st.integers(0, 12),
-    statuses=st.lists(STATUSES, max_size=3),
+    status=st.lists(STATUSES, max_size=3).map(tuple),
     labels=st.dictionaries(st.just("team"), st.sampled_from("abc")),
     environments=st.booleans(),
 )
@@ -104,7 +105,7 @@ CRITERIA = st.builds(
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(jobs=JOBS, criteria=CRITERIA)
-def test_prune_never_selects_running_pinned_or_used_jobs(home: Home, jobs: list[Any], criteria: Criteria) -> None:
+def test_prune_never_selects_running_pinned_or_used_jobs(home: Home, jobs: list[Any], criteria: Prune) -> None:
     shutil.rmtree(home.path, ignore_errors=True)
     store = Store(home.create().database)
     try:
@@ -127,7 +128,7 @@ def test_prune_never_selects_running_pinned_or_used_jobs(home: Home, jobs: list[
         fitting = {
             f"job{n}"
             for n, (status, _pinned, days, team, _uses) in enumerate(jobs)
-            if (not criteria.statuses or status in criteria.statuses)
+            if (not criteria.status or status in criteria.status)
             and criteria.labels.get("team", team) == team
             and (criteria.older_than is None or days * DAY >= criteria.older_than - 60)
         }

@@ -61,8 +61,8 @@ async def test_tutorials_are_copied_without_overwriting(
 async def test_settings_are_written_into_the_user_file_only(
     jp_fetch: Fetch, jp_serverapp: Any, system: SystemFile
 ) -> None:
-    api = await jp_serverapp.web_app.settings["jupyter_pai_engine"].api()
-    api.service.profiles.system_file = system("[disk]\nenvironment_days = 7\n")
+    context = await jp_serverapp.web_app.settings["jupyter_pai_engine"].context()
+    context.service.profiles.system_file = system("[disk]\nenvironment_days = 7\n")
     file = settings.user_file()
     file.parent.mkdir(parents=True, exist_ok=True)
     text = '# mine\n[profiles.a]\nbackend = "local" # here\n'
