@@ -1,14 +1,13 @@
 """Hyperparameters that code declares, read from its syntax tree. The code never runs.
 
-`syntax` parses the modules of a program and `values` evaluates constant expressions. `from_argparse`, `from_click` and
+`syntax` parses the modules of a program and `values` evaluates constant expressions. `command_line` and
 `parameters_cell` find declarations; `check` compares values with them.
 """
 
 from __future__ import annotations
 
 from .check import check_values, is_closed
-from .from_argparse import read_argparse
-from .from_click import read_click, read_typer
+from .command_line import read_argparse, read_click, read_typer
 from .model import Hyperparameter
 from .parameters_cell import read_cells, read_dataclasses, read_dicts
 from .syntax import Module, Program, parse

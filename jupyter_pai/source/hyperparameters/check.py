@@ -13,9 +13,9 @@ from difflib import get_close_matches
 from functools import cached_property
 
 from ...core.i18n import _
-from .from_click import commands
+from .command_line import commands
 from .model import Hyperparameter, one_line
-from .syntax import Definition, Module, Program, dotted
+from .syntax import Definition, Module, Program, called, dotted
 from .values import Values
 
 _NUMBERS: dict[str, Callable[[str], object]] = {"int": int, "float": float}
@@ -47,18 +47,18 @@ def check_values(declared: Sequence[Hyperparameter], values: Mapping[str, str]) 
             messages = [_check_value(name, value, one) for one in matches]
             if all(messages):
                 yield messages[0]
-        elif not _is_abbreviation(name, options):
+        # argparse may complete the name to that of an option.
+        elif not any(
+            full.startswith(name)
+            for one in options
+            if one.origin == "argparse" and one.form == "option"
+            for full in _names(one)
+        ):
             yield _unknown(name, value, options)
 
 
 def _names(one: Hyperparameter) -> tuple[str, ...]:
     return (one.name, *one.aliases)
-
-
-def _is_abbreviation(name: str, options: Sequence[Hyperparameter]) -> bool:
-    """Return whether argparse may complete the name to that of an option."""
-    names = (full for one in options if one.origin == "argparse" and one.form == "option" for full in _names(one))
-    return any(full.startswith(name) for full in names)
 
 
 def _check_value(name: str, value: str, one: Hyperparameter) -> str:
@@ -107,19 +107,20 @@ def _plain(name: str) -> str:
 
 
 def _other_form(name: str, value: str, one: Hyperparameter) -> str:
-    if one.form == "flag":
-        text = _(
+    texts = {
+        "flag": _(
             "`{name}` is a flag in {file}, line {line}, and takes no value: `{value}` would become a positional "
             "argument. Write --{name} into --command instead."
-        )
-    elif one.form == "argument":
-        text = _("`{name}` is a positional argument in {file}, line {line}: write its value into --command instead.")
-    else:
-        text = _(
+        ),
+        "argument": _(
+            "`{name}` is a positional argument in {file}, line {line}: write its value into --command instead."
+        ),
+        "short": _(
             "`{name}` is called -{name} in {file}, line {line}, but is passed as --{name}: write it into --command "
             "instead."
-        )
-    return text.format(name=name, value=one_line(value), file=one.file, line=one.line)
+        ),
+    }
+    return texts[one.form].format(name=name, value=one_line(value), file=one.file, line=one.line)
 
 
 def is_closed(program: Program) -> bool:
@@ -183,9 +184,8 @@ class _CommandLine:
                 return any(alias.name.split(".")[0] in _OTHERS for alias in names)
             case ast.ImportFrom(str(name), names, 0):
                 known = name in ("argparse", "click") or name in module.paths
-                if not known and any(_PARSER.search(alias.name) for alias in names):
-                    return True
-                return name.split(".")[0] in _OTHERS
+                has_parser = any(_PARSER.search(alias.name) for alias in names)
+                return name.split(".")[0] in _OTHERS or (has_parser and not known)
             case ast.Assign(targets, ast.Call() as call):
                 return any(map(self.is_parser, targets)) and _name(module, call) not in self.own | _MAKERS
             case ast.ExceptHandler(ast.expr() as kind):
@@ -194,7 +194,7 @@ class _CommandLine:
                 return any(dotted(base).endswith(("Parser", "Command")) for base in node.bases)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 # A command of click with a decorator of another package.
-                calls = [item.func if isinstance(item, ast.Call) else item for item in node.decorator_list]
+                calls = called(node)
                 is_click = {"click.command", "click.group", "click.option"} & set(map(module.meaning, calls))
                 return bool(is_click) and not {dotted(call).rpartition(".")[2] for call in calls} <= _CLICK | self.own
             case ast.Attribute() | ast.Name():

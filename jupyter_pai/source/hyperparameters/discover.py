@@ -6,6 +6,7 @@ import posixpath
 import shlex
 import tokenize
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -43,41 +44,33 @@ class Inspection:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Script:
-    """A script of a job; `gets`: it is started with the hyperparameters."""
-
-    path: str
-    gets: bool
-
-
 def inspect(spec: JobSpec) -> Inspection:
     """Parse the scripts of a job and the local modules that they import. No code runs."""
     code = _Code(spec.source.folder, spec.source.files)
     declared: dict[str, Hyperparameter] = {}
     notes: dict[str, None] = {}
     closed = []
-    for one in dict.fromkeys(_scripts(spec, code)):
-        found, is_closed = _declared(one, code)
-        for hyperparameter in found:
-            declared.setdefault(hyperparameter.name, hyperparameter)
-        if one.gets:
+    for path, takes_options in dict.fromkeys(_scripts(spec, code)):
+        options, is_closed = _declared(path, code)
+        for option in options:
+            declared.setdefault(option.name, option)
+        if takes_options:
             closed.append(is_closed)
-            notes |= dict.fromkeys(hyperparameters.check_values(found, spec.hyperparameters) if is_closed else ())
+            notes |= dict.fromkeys(hyperparameters.check_values(options, spec.hyperparameters) if is_closed else ())
     files = tuple(code.inspected.values())
     return Inspection(tuple(declared.values()), files, bool(closed) and all(closed), tuple(notes))
 
 
-def _declared(one: _Script, code: _Code) -> tuple[list[Hyperparameter], bool]:
+def _declared(path: str, code: _Code) -> tuple[list[Hyperparameter], bool]:
     """Return the hyperparameters of a script, and whether it rejects others."""
-    program, whole = _program(one.path, code)
-    if one.path not in program.modules:
+    program, whole = _program(path, code)
+    if path not in program.modules:
         return [], False
     try:
         return hyperparameters.read(program), whole and hyperparameters.is_closed(program)
     except Exception as error:
         # Unusual code must never make a job fail here.
-        code.inspected[one.path] = InspectedFile(one.path, f"{type(error).__name__}: {error}")
+        code.inspected[path] = InspectedFile(path, f"{type(error).__name__}: {error}")
         return [], False
 
 
@@ -138,19 +131,14 @@ class _Code:
 def _program(entry: str, code: _Code) -> tuple[Program, bool]:
     """Return a script with its local modules, and whether all could be read."""
     modules: dict[str, Module] = {}
-    waiting, whole = [entry], True
-    while waiting:
-        path = waiting.pop(0)
-        if path in modules:
-            continue
-        module = code.module(path)
-        if module is None:
-            whole = False
-            continue
-        module.paths = {name: found for name in sorted(module.imported) if (found := _file_of(name, path, entry, code))}
-        modules[path] = module
-        waiting += (found for found in module.paths.values() if found not in modules and found not in waiting)
-    return Program(entry, modules), whole
+    paths = [entry]
+    for path in paths:  # The list grows while it is read.
+        if module := code.module(path):
+            files = {name: _file_of(name, path, entry, code) for name in sorted(module.imported)}
+            module.paths = {name: file for name, file in files.items() if file}
+            modules[path] = module
+            paths += dict.fromkeys(file for file in module.paths.values() if file not in paths)
+    return Program(entry, modules), len(modules) == len(paths)
 
 
 def _file_of(name: str, importer: str, entry: str, code: _Code) -> str:
@@ -158,31 +146,27 @@ def _file_of(name: str, importer: str, entry: str, code: _Code) -> str:
     bare = name.lstrip(".")
     below = bare.replace(".", "/")
     if level := len(name) - len(bare):
-        base = posixpath.dirname(importer)
-        bases = [posixpath.normpath(posixpath.join(base, *[".."] * (level - 1)))]
+        bases = [posixpath.normpath(posixpath.join(posixpath.dirname(importer), *[".."] * (level - 1)))]
     else:
         bases = [posixpath.dirname(entry), ""]
-    for base in bases:
-        inner = posixpath.normpath(posixpath.join(base, below))
-        for path in (f"{inner}.py", posixpath.normpath(f"{inner}/__init__.py")):
-            if code.has(path):
-                return path
-    return ""
+    places = [posixpath.normpath(posixpath.join(base, below)) for base in bases]
+    files = (file for place in places for file in (f"{place}.py", posixpath.normpath(f"{place}/__init__.py")))
+    return next(filter(code.has, files), "")
 
 
-def _scripts(spec: JobSpec, code: _Code) -> Iterator[_Script]:
-    """Yield the scripts that a job's command names."""
+def _scripts(spec: JobSpec, code: _Code) -> Iterator[tuple[str, bool]]:
+    """Yield the scripts that a job's command names, and whether they are started with the hyperparameters."""
     if not spec.command.strip():
         path = posixpath.normpath(spec.entry_point)
         if path.endswith((".py", ".ipynb")) and code.has(path):
-            yield _Script(path, path.endswith(".py"))  # Notebooks accept any name.
+            yield path, path.endswith(".py")  # Notebooks accept any name.
         return
     place = ""
     for words in _commands(contract.expand_user_args(spec.command, {_MARK: ""})):
         if words[0] == "cd" and len(words) > 1:
             place = posixpath.normpath(posixpath.join(place, words[1]))
         elif path := _script_of(words, place, code):
-            yield _Script(path, f"--{_MARK}" in words and path.endswith(".py"))
+            yield path, f"--{_MARK}" in words and path.endswith(".py")
 
 
 def _commands(line: str) -> Iterator[list[str]]:
@@ -190,7 +174,7 @@ def _commands(line: str) -> Iterator[list[str]]:
     lexer = shlex.shlex(line.replace("\\\n", " "), posix=True, punctuation_chars=_SEPARATORS)
     lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
     words: list[str] = []
-    try:
+    with suppress(ValueError):  # An unclosed quotation, which the shell reports.
         for word in lexer:
             if set(word) <= set(_SEPARATORS):
                 if words:
@@ -198,8 +182,6 @@ def _commands(line: str) -> Iterator[list[str]]:
                 words = []
             else:
                 words.append(word)
-    except ValueError:
-        pass  # An unclosed quotation, which the shell reports.
     if words and not words[0].startswith("#"):
         yield words
 

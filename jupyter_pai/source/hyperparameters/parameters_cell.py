@@ -6,10 +6,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from .annotations import annotation, type_of
 from .model import Form, Hyperparameter, Origin, default_text, one_line
-from .syntax import Module, Program
-from .values import Values
+from .syntax import Module, Program, assigned, called
+from .values import Values, annotation, type_of
 
 _TABLE = re.compile(r"(default_)?(h(yper)?_?param(eter)?s|hps|param(eter)?s|config)", re.IGNORECASE)
 _SETTINGS = re.compile(
@@ -44,19 +43,14 @@ def _tagged(text: str) -> Iterator[int]:
 
 
 def _assignment(module: Module, statement: ast.stmt, values: Values) -> Iterator[Hyperparameter]:
-    if isinstance(statement, ast.Assign):
-        target, hint = statement.targets[0], None
-    elif isinstance(statement, ast.AnnAssign):
-        target, hint = statement.target, statement.annotation
-    else:
-        return
-    if not isinstance(target, ast.Name):
-        return
-    said = module.comments.get(statement.end_lineno or statement.lineno, "")
-    if typed := _TYPED.match(said):
-        said = said[typed.end() :]
-        hint = hint or ast.Constant(typed["type"])
-    yield _written(module, target.id, hint, statement.value, said, statement, "cell", values)
+    hint = getattr(statement, "annotation", None)
+    match statement:
+        case ast.Assign([ast.Name(name), *_], value) | ast.AnnAssign(ast.Name(name), _, value):
+            comment = module.comments.get(statement.end_lineno or statement.lineno, "")
+            if typed := _TYPED.match(comment):
+                comment = comment[typed.end() :]
+                hint = hint or ast.Constant(typed["type"])
+            yield _written(module, name, hint, value, comment, statement, "cell", values)
 
 
 def _written(
@@ -84,12 +78,10 @@ def read_dicts(program: Program, values: Values) -> Iterator[Hyperparameter]:
     """Yield the entries of top-level dicts with names like `hyperparameters`."""
     for module in program.modules.values():
         for statement in module.tree.body:
-            if isinstance(statement, ast.Assign | ast.AnnAssign):
-                target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
-                if isinstance(target, ast.Name) and _TABLE.fullmatch(target.id):
-                    for name, value in _entries(statement.value):
-                        said = module.comments.get(value.end_lineno or value.lineno, "")
-                        yield _written(module, name, None, value, said, value, "dict", values)
+            tables = [table for target, table in assigned(statement) if _TABLE.fullmatch(target)]
+            for name, value in _entries(tables[0] if tables else None):
+                comment = module.comments.get(value.end_lineno or value.lineno, "")
+                yield _written(module, name, None, value, comment, value, "dict", values)
 
 
 def _entries(node: ast.expr | None) -> Iterator[tuple[str, ast.expr]]:
@@ -121,8 +113,7 @@ def _parsed(program: Program) -> Iterator[int]:
 
 
 def _is_dataclass(module: Module, node: ast.ClassDef) -> bool:
-    calls = (item.func if isinstance(item, ast.Call) else item for item in node.decorator_list)
-    return any(module.meaning(call).rpartition(".")[2] == "dataclass" for call in calls)
+    return any(module.meaning(name).rpartition(".")[2] == "dataclass" for name in called(node))
 
 
 def _fields(

@@ -6,7 +6,9 @@ import ast
 import io
 import tokenize
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -82,44 +84,27 @@ class Module:
     @cached_property
     def constants(self) -> dict[str, ast.expr]:
         """Names assigned exactly once, at the top level or in a class."""
-        found: dict[str, ast.expr] = {}
-        for prefix, body in [("", self.tree.body), *((f"{c.name}.", c.body) for c in self._classes())]:
-            for statement in body:
-                for name, value in _assigned(statement):
-                    if prefix or self._times.get(name) == 1:
-                        found[prefix + name] = value
-        return found
-
-    def _classes(self) -> Iterator[ast.ClassDef]:
-        return (node for node in self.definitions.values() if isinstance(node, ast.ClassDef))
-
-    @cached_property
-    def _times(self) -> dict[str, int]:
-        """The number of assignments of each name. A name with several is not constant."""
-        times: dict[str, int] = {}
-        for node in self.nodes:
-            name = None
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                name = node.id
-            elif isinstance(node, ast.arg):
-                name = node.arg
-            elif isinstance(node, ast.Global):
-                times |= dict.fromkeys(node.names, 2)
-            if name:
-                times[name] = times.get(name, 0) + 1
-        return times
+        names = [node.id for node in self.nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)]
+        names += [node.arg for node in self.nodes if isinstance(node, ast.arg)]
+        names += [name for node in self.nodes if isinstance(node, ast.Global) for name in 2 * node.names]
+        times = Counter(names)
+        top = (pair for statement in self.tree.body for pair in assigned(statement))
+        constants = {name: value for name, value in top if times[name] == 1}
+        for node in self.definitions.values():
+            if isinstance(node, ast.ClassDef):
+                members = (pair for statement in node.body for pair in assigned(statement))
+                constants |= {f"{node.name}.{name}": value for name, value in members}
+        return constants
 
     @cached_property
     def comments(self) -> dict[int, str]:
         """The comments behind code, by line."""
-        found = {}
-        try:
+        comments = {}
+        with suppress(tokenize.TokenError, SyntaxError):  # Unfinished code has no comments further down.
             for token in tokenize.generate_tokens(io.StringIO(self.text).readline):
                 if token.type == tokenize.COMMENT and token.line[: token.start[1]].strip():
-                    found[token.start[0]] = token.string.lstrip("#").strip()
-        except (tokenize.TokenError, SyntaxError):
-            pass  # What the tokenizer cannot finish has no comments further down.
-        return found
+                    comments[token.start[0]] = token.string.lstrip("#").strip()
+        return comments
 
     def meaning(self, node: ast.expr) -> str:
         """Return the full name of a name or attribute, such as `argparse.ArgumentParser`; empty for other nodes."""
@@ -165,8 +150,8 @@ class Program:
     def definition(self, module: Module, node: ast.expr) -> tuple[Module, Definition] | None:
         """Return the function or class that an expression names, with its module."""
         owner, name = self.owner(module, module.meaning(node))
-        found = owner.definitions.get(name)
-        return (owner, found) if found else None
+        definition = owner.definitions.get(name)
+        return (owner, definition) if definition else None
 
     @cached_property
     def reached(self) -> list[tuple[Module, list[ast.AST]]]:
@@ -231,11 +216,19 @@ def below(base: str, name: str) -> str:
     return "" if rest.startswith(".") else rest
 
 
-def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
-    if isinstance(statement, ast.Assign):
-        yield from ((target.id, statement.value) for target in statement.targets if isinstance(target, ast.Name))
-    elif isinstance(statement, ast.AnnAssign) and statement.value and isinstance(statement.target, ast.Name):
-        yield statement.target.id, statement.value
+def assigned(statement: ast.stmt) -> list[tuple[str, ast.expr]]:
+    """Return the names that a statement assigns, with their values."""
+    match statement:
+        case ast.Assign(targets, value):
+            return [(target.id, value) for target in targets if isinstance(target, ast.Name)]
+        case ast.AnnAssign(ast.Name(name), _hint, ast.expr() as value):
+            return [(name, value)]
+    return []
+
+
+def called(definition: Definition) -> list[ast.expr]:
+    """Return the names of a definition's decorators, without their arguments."""
+    return [node.func if isinstance(node, ast.Call) else node for node in definition.decorator_list]
 
 
 def _live(module: Module, names: set[str]) -> list[ast.stmt]:
@@ -254,8 +247,7 @@ def _live(module: Module, names: set[str]) -> list[ast.stmt]:
 
 def _is_registered(node: Definition) -> bool:
     """Return whether a decorator may call or register a function."""
-    calls = (decorator.func if isinstance(decorator, ast.Call) else decorator for decorator in node.decorator_list)
-    return any(dotted(call).rpartition(".")[2] not in _DESCRIBING for call in calls)
+    return any(dotted(name).rpartition(".")[2] not in _DESCRIBING for name in called(node))
 
 
 def _is_guard(node: ast.stmt) -> bool:

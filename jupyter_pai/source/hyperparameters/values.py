@@ -1,4 +1,7 @@
-"""Evaluates constant expressions statically: literals, arithmetic, names of constants; and limits of numbers."""
+"""Evaluates constant expressions statically: literals, arithmetic, names of constants.
+
+Reads type annotations too, and the limits of numbers.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,14 @@ from .syntax import Module, Program
 
 # The least and greatest allowed number as texts; None if unknown.
 Limits = tuple[str | None, str | None]
+# The name of a type, and the allowed values.
+Annotation = tuple[str, tuple[str, ...]]
+
+_TYPES = {
+    "str": "str", "int": "int", "float": "float", "bool": "bool", "list": "list", "tuple": "list", "set": "list",
+    "List": "list", "Tuple": "list", "Sequence": "list", "Iterable": "list", "dict": "dict", "Dict": "dict",
+    "Mapping": "dict", "Path": "path", "PurePath": "path", "PathLike": "path", "FileType": "path",
+}  # fmt: skip
 
 _STEPS = 5_000
 _DEEPEST = 50
@@ -70,43 +81,35 @@ class Values:
 
     def words(self, module: Module, node: ast.expr | None) -> str:
         """Return display text; empty if unknown."""
-        found = self.known(module, node)
-        return one_line(found) if isinstance(found, str) else ""
+        text = self.known(module, node)
+        return one_line(text) if isinstance(text, str) else ""
 
     def choices(self, module: Module, node: ast.expr | None) -> tuple[str, ...]:
         """Return the values of a list or enumeration; empty if unknown."""
         if node and (members := self.members(module, node)):
             return members
-        found = self.known(module, node)
-        if not isinstance(found, list | tuple | dict):
-            return ()
-        texts = [default_text(value) for value in found]
-        return tuple(text for text in texts if text is not None) if all(text is not None for text in texts) else ()
+        options = self.known(module, node)
+        return _all([*map(default_text, options)]) if isinstance(options, list | tuple | dict) else ()
 
     def members(self, module: Module, node: ast.expr) -> tuple[str, ...]:
         """Return the values of the program's `Enum` that an expression names; empty for other expressions."""
-        found = self.program.definition(module, node)
-        if not found:
-            return ()
-        owner, definition = found
+        owner, definition = self.program.definition(module, node) or (module, None)
         if not isinstance(definition, ast.ClassDef) or not any(
             owner.meaning(base).rpartition(".")[2] in _ENUMS for base in definition.bases
         ):
             return ()
-        assigned = [statement for statement in definition.body if isinstance(statement, ast.Assign)]
-        texts = [self.text(owner, statement.value) for statement in assigned]
-        return tuple(text for text in texts if text is not None) if None not in texts else ()
+        assigned = (statement for statement in definition.body if isinstance(statement, ast.Assign))
+        return _all([self.text(owner, statement.value) for statement in assigned])
 
     def _value(self, module: Module, node: ast.expr, depth: int) -> object:
         self._steps += 1
         if self._steps > _STEPS or depth > _DEEPEST:
             raise Unknown
-        found = self._plain(module, node, depth + 1)
-        if isinstance(found, int) and abs(found) > _LARGEST:
+        value = self._plain(module, node, depth + 1)
+        is_large = isinstance(value, int) and abs(value) > _LARGEST
+        if is_large or (isinstance(value, Sized) and len(value) > _LONGEST):
             raise Unknown
-        if isinstance(found, Sized) and len(found) > _LONGEST:
-            raise Unknown
-        return found
+        return value
 
     def _plain(self, module: Module, node: ast.expr, depth: int) -> object:
         def inner(part: ast.expr) -> object:
@@ -155,15 +158,20 @@ class Values:
         return known(*arguments, **options)
 
 
+def _all(texts: list[str | None]) -> tuple[str, ...]:
+    """Return the texts; empty if one is None."""
+    known = tuple(text for text in texts if text is not None)
+    return known if len(known) == len(texts) else ()
+
+
 def _binary(operation: ast.operator, left: object, right: object) -> object:
     kind = type(operation)
-    if kind in (ast.Pow, ast.LShift) and isinstance(right, int) and right > 64:
-        raise Unknown
+    grows = kind in (ast.Pow, ast.LShift) and isinstance(right, int) and right > 64
     many = any(isinstance(part, int) and part > _LONGEST for part in (left, right))
-    if kind is ast.Mult and many and (isinstance(left, Sized) or isinstance(right, Sized)):
+    repeats = kind is ast.Mult and many and (isinstance(left, Sized) or isinstance(right, Sized))
+    formats = kind is ast.Mod and isinstance(left, Sized)  # May create text of any length.
+    if grows or repeats or formats:
         raise Unknown
-    if kind is ast.Mod and isinstance(left, Sized):
-        raise Unknown  # Formatting may create text of any length.
     if kind is ast.Div and isinstance(left, str):
         return posixpath.join(left, str(right))  # A path, represented by its text.
     return _BINARY[kind](left, right)
@@ -204,3 +212,46 @@ def _limit(module: Module, options: Mapping[str, ast.expr], side: str, values: V
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     is_open = values.known(module, options.get(f"{side}_open")) is True
     return values.text(module, options.get(side)) if is_number and not is_open else None
+
+
+def type_of(value: object) -> str:
+    """Return the type name of a value; empty for None and other types."""
+    return _TYPES.get(type(value).__name__, "")
+
+
+def annotation(module: Module, node: ast.expr | None, values: Values, depth: int = 0) -> Annotation:
+    """Return the type name and the choices. `Optional[int]` is int, since None cannot be passed."""
+    if depth > 10:
+        return "", ()
+    match node:
+        case None:
+            return "", ()
+        case ast.Constant(str(text)):
+            try:
+                node = ast.parse(text, mode="eval").body
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                return "", ()
+            return annotation(module, node, values, depth + 1)
+        case ast.BinOp(left, ast.BitOr(), right):
+            return _either(module, [left, right], values, depth)
+        case ast.Subscript(base, inner):
+            parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+            return _subscript(module, module.meaning(base).rpartition(".")[2], parts, values, depth)
+    members = values.members(module, node)
+    return "str" if members else _TYPES.get(module.meaning(node).rpartition(".")[2], ""), members
+
+
+def _subscript(module: Module, base: str, parts: list[ast.expr], values: Values, depth: int) -> Annotation:
+    match base:
+        case "Optional" | "Union":
+            return _either(module, parts, values, depth)
+        case "Annotated" | "Final" | "Required" if parts:
+            return annotation(module, parts[0], values, depth + 1)
+        case "Literal":
+            return type_of(values.known(module, parts[0])), values.choices(module, ast.Tuple(parts))
+    return _TYPES.get(base, ""), ()
+
+
+def _either(module: Module, parts: list[ast.expr], values: Values, depth: int) -> Annotation:
+    left = [part for part in parts if not (isinstance(part, ast.Constant) and part.value is None)]
+    return annotation(module, left[0], values, depth + 1) if len(left) == 1 else ("", ())

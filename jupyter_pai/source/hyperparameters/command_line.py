@@ -1,22 +1,111 @@
-"""Finds the options and arguments of click and typer commands."""
+"""Finds the options and arguments that a program declares with `argparse`, click or typer."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
-from .annotations import annotation, type_of
 from .model import Form, Hyperparameter
-from .syntax import Module, Program
-from .values import Values, click_limits, limits
+from .syntax import Module, Program, called
+from .values import Values, annotation, click_limits, limits, range_limits, type_of
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-_TYPES = {
+_CLICK_TYPES = {
     "int": "int", "float": "float", "str": "str", "bool": "bool", "click.INT": "int", "click.FLOAT": "float",
     "click.STRING": "str", "click.BOOL": "bool", "click.Path": "path", "click.File": "path", "click.IntRange": "int",
     "click.FloatRange": "float", "pathlib.Path": "path",
 }  # fmt: skip
+_SILENT = ("help", "version")
+_FLAG_DEFAULTS = {"store_true": "False", "store_false": "True"}
+_FLAGS = {"store_true": "bool", "store_false": "bool", "count": "int", "store_const": "", "append_const": "list"}
+_CONVERTERS = {"int": "int", "float": "float", "str": "str", "bool": "bool", "pathlib.Path": "path"}
+
+
+def read_argparse(program: Program, values: Values) -> Iterator[Hyperparameter]:
+    """Yield the arguments of all parsers and groups, in the order of the code."""
+    for module, nodes in program.reached:
+        calls = [node for node in nodes if isinstance(node, ast.Call)]
+        updates = [key for call in calls if _is_method(call, "set_defaults") for key in call.keywords]
+        defaults = {key.arg: key.value for key in updates if key.arg}
+        for call in calls:
+            if _is_method(call, "add_argument") and (found := _argument(module, call, defaults, values)):
+                yield found
+
+
+def _is_method(call: ast.Call, name: str) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr == name
+
+
+def _argument(module: Module, call: ast.Call, defaults: dict[str, ast.expr], values: Values) -> Hyperparameter | None:
+    flags = [name for word in call.args if isinstance(name := values.known(module, word), str) and name]
+    options = {key.arg: key.value for key in call.keywords if key.arg}
+    action = _word(module, options.get("action"), values)
+    if not flags or action in _SILENT:
+        return None
+    long = [flag[2:] for flag in flags if flag.startswith("--") and flag != "--"]
+    names = long or [flags[0].lstrip("-")]
+    if action == "BooleanOptionalAction":
+        names += [f"no-{name}" for name in long]
+    destination = values.known(module, options.get("dest"), names[0].replace("-", "_"))
+    default = defaults.get(str(destination), options.get("default"))
+    form = _form(flags, action)
+    least, most = range_limits(module, options.get("choices"), values)
+    return Hyperparameter(
+        name=names[0],
+        type=_type(module, options, action, default, values),
+        default=values.text(module, default) if default else _FLAG_DEFAULTS.get(action),
+        required=_required(module, options, form, values),
+        choices=values.choices(module, options.get("choices")),
+        # As `--help` shows it.
+        help=values.words(module, options.get("help"))
+        .replace("%(default)s", str(values.known(module, default)))
+        .replace("%%", "%"),
+        file=module.file,
+        line=call.lineno,
+        origin="argparse",
+        form=form,
+        aliases=tuple(names[1:]),
+        minimum=least,
+        maximum=most,
+    )
+
+
+def _word(module: Module, node: ast.expr | None, values: Values) -> str:
+    """Return the name of an action or `nargs`, given as text or class."""
+    found = values.known(module, node)
+    return str(found) if found is not None else (module.meaning(node).rpartition(".")[2] if node else "")
+
+
+def _form(flags: list[str], action: str) -> Form:
+    if not flags[0].startswith("-"):
+        return "argument"
+    if not any(flag.startswith("--") for flag in flags):
+        return "short"
+    return "flag" if action in _FLAGS or action == "BooleanOptionalAction" else "option"
+
+
+def _type(module: Module, options: dict[str, ast.expr], action: str, default: ast.expr | None, values: Values) -> str:
+    if action in _FLAGS:
+        return _FLAGS[action]
+    if action == "BooleanOptionalAction":
+        return "bool"
+    count = _word(module, options.get("nargs"), values)
+    if action in ("append", "extend") or count in ("*", "+", "REMAINDER", "...") or count.isdecimal():
+        return "list"
+    if "type" not in options:
+        # Without a type, argparse passes text, whatever the default is. Action classes may do anything.
+        return "str" if action in ("", "store") else ""
+    converter = module.meaning(options["type"])
+    if "bool" in converter or isinstance(values.known(module, default), bool):
+        return "bool"
+    return _CONVERTERS.get(converter, "path" if converter.endswith("FileType") else "")
+
+
+def _required(module: Module, options: dict[str, ast.expr], form: Form, values: Values) -> bool:
+    if form == "argument":
+        return _word(module, options.get("nargs"), values) not in ("?", "*", "REMAINDER", "...")
+    return values.known(module, options.get("required")) is True
 
 
 def read_click(program: Program, values: Values) -> Iterator[Hyperparameter]:
@@ -94,8 +183,8 @@ def _click_type(module: Module, options: dict[str, ast.expr], values: Values) ->
         kind = module.meaning(node.func)
         if kind == "click.Choice":
             return _choice(module, node, values)
-        return _TYPES.get(kind, ""), ()
-    return _TYPES.get(module.meaning(node), ""), ()
+        return _CLICK_TYPES.get(kind, ""), ()
+    return _CLICK_TYPES.get(module.meaning(node), ""), ()
 
 
 def _choice(module: Module, call: ast.Call, values: Values) -> tuple[str, tuple[str, ...]]:
@@ -124,8 +213,7 @@ def commands(program: Program) -> Iterator[tuple[Module, Function, str]]:
 
 def _decorators(module: Module, function: Function, library: str) -> bool:
     """Return whether a decorator makes a command: `@click.command()`, `@app.command()` of a `typer.Typer()`."""
-    for decorator in function.decorator_list:
-        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    for target in called(function):
         if library == "click" and module.meaning(target) in ("click.command", "click.group"):
             return True
         if isinstance(target, ast.Attribute) and target.attr in ("command", "callback", "group"):
@@ -141,13 +229,11 @@ def read_typer(program: Program, values: Values) -> Iterator[Hyperparameter]:
         if library == "typer":
             arguments = function.args
             plain = [*arguments.posonlyargs, *arguments.args]
-            empty: list[ast.expr | None] = [None] * (len(plain) - len(arguments.defaults))
-            for argument, default in zip(plain, [*empty, *arguments.defaults], strict=True):
-                if found := _parameter(module, argument, default, values):
-                    yield found
-            for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-                if found := _parameter(module, argument, default, values):
-                    yield found
+            empty = [None] * (len(plain) - len(arguments.defaults))
+            defaults = [*empty, *arguments.defaults, *arguments.kw_defaults]
+            for argument, default in zip([*plain, *arguments.kwonlyargs], defaults, strict=True):
+                if parameter := _parameter(module, argument, default, values):
+                    yield parameter
 
 
 def _parameter(module: Module, argument: ast.arg, default: ast.expr | None, values: Values) -> Hyperparameter | None:
@@ -197,8 +283,7 @@ def _kind(module: Module, node: ast.expr | None) -> str:
 
 def _info(module: Module, node: ast.expr | None) -> ast.Call | None:
     """Return the `typer.Option(…)` in an `Annotated[…]`."""
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
-        for part in node.slice.elts:
-            if isinstance(part, ast.Call) and _kind(module, part):
-                return part
+    match node:
+        case ast.Subscript(_base, ast.Tuple(parts)):
+            return next((part for part in parts if isinstance(part, ast.Call) and _kind(module, part)), None)
     return None
