@@ -54,10 +54,7 @@ def from_cell(code: str, before: Sequence[CodeCell] = ()) -> Script:
     parts = [f"# [{number}]{_tags(cell)}\n{_plain(cell.code, script)}" for number, cell in enumerate(before, 1)]
     body = _plain(code, script, first_line=2)
     missing = undefined_names("\n".join([*parts, body]))
-    header = "# %%pai_train"
-    if "display" in missing:
-        del missing["display"]
-        header = _DISPLAY
+    header = _DISPLAY if missing.pop("display", None) else "# %%pai_train"
     if missing:
         lines = _lines_of(body, missing)
         raise NotebookError(

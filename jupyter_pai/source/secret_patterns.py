@@ -99,13 +99,10 @@ class KeyMatch:
     certain: bool
 
 
-def may_match(text: bytes) -> bool:
-    """Return whether `matches` may find anything: one fast pass."""
-    return _pattern("any").search(text) is not None
-
-
 def matches(text: bytes) -> Iterator[KeyMatch]:
     """Yield possible secrets. Likely matches that overlap certain ones are omitted."""
+    if not _pattern("any").search(text):
+        return  # One fast pass for most files.
     certain = list(_matches("certain", text))
     yield from certain
     for match in _matches("likely", text):

@@ -146,8 +146,6 @@ class Scanner:
     def _scan(self, first: int, last: int) -> None:
         """Record matches that end between `first` and `last`."""
         self.undecided = False
-        if not secret_patterns.may_match(self.text):
-            return
         for match in secret_patterns.matches(self.text):
             self.undecided |= match.end > last
             # At the cut, the text before is unknown.

@@ -102,7 +102,8 @@ class LocalBackend(Backend):
         with state_errors(folder.path):
             workspace.lay_out()
             if workspace.container:
-                container.note(folder, workspace.container)
+                # It begins with the engine.
+                (folder.path / "container").write_text(workspace.container.cleanup, "utf-8")
         _variables, nameless = workspace.contract_variables()
         notes = [_("`{name}` has no short environment variable.").format(name=name) for name in nameless]
         if workspace.layout.root != "/ml":

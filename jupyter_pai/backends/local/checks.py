@@ -20,11 +20,10 @@ def examine(settings: LocalSettings) -> list[Finding]:
 
 
 def _check_containers(settings: LocalSettings) -> Finding:
-    name = settings.container or "auto"
-    if name == "none":
+    if settings.container == "none":
         return Finding("ok", _("containers"), _("disabled by the profile"))
     try:
-        engine = container.find(name)
+        engine = container.find(settings.container or "auto")
     except Unsupported as error:
         return Finding("bad", _("containers"), error.message, error.fix)
     return Finding("ok", _("containers"), engine or _("neither podman nor docker found: jobs run without images"))
@@ -32,18 +31,15 @@ def _check_containers(settings: LocalSettings) -> Finding:
 
 def _check_ml() -> Finding:
     mode, reason = process.machine_allows()
-    if mode == namespaces.PRIVATE:
-        return Finding("ok", "/ml", _("each job has a private /ml and process tree"))
-    if mode == namespaces.MOUNTS:
-        return Finding(
-            "ok", "/ml", _("each job has a private /ml, without a process tree of its own ({why})").format(why=reason)
-        )
-    return Finding(
-        "warn",
-        "/ml",
-        _("not available ({why}); jobs find their folders by the PAI_… variables").format(why=reason),
-        _("Allow user namespaces if scripts use paths below /ml."),
+    if mode == namespaces.PLAIN:
+        text = _("not available ({why}); jobs find their folders by the PAI_… variables").format(why=reason)
+        return Finding("warn", "/ml", text, _("Allow user namespaces if scripts use paths below /ml."))
+    text = (
+        _("each job has a private /ml and process tree")
+        if mode == namespaces.PRIVATE
+        else _("each job has a private /ml, without a process tree of its own ({why})")
     )
+    return Finding("ok", "/ml", text.format(why=reason))
 
 
 def _check_interpreter(name: str) -> Finding:

@@ -130,13 +130,8 @@ def choose(spec: JobSpec, name: str, profile: str) -> tuple[str, list[str]]:
         raise Unsupported(
             _("Neither podman nor docker responds on this machine."), fix=_("Install one, or omit --container.")
         )
-    note = _("Neither podman nor docker responds on this machine: the job runs without its image `{image}`.")
-    return engine, [] if engine else [note.format(image=spec.image)]
-
-
-def note(folder: JobFolder, container: Container) -> None:
-    """Store the command that removes a job's containers in the job's folder. It begins with the engine."""
-    (folder.path / "container").write_text(container.cleanup, "utf-8")
+    text = _("Neither podman nor docker responds on this machine: the job runs without its image `{image}`.")
+    return engine, [] if engine else [text.format(image=spec.image)]
 
 
 def engine_of(folder: JobFolder) -> str:
@@ -198,11 +193,9 @@ def _run(engine: str, *words: str) -> subprocess.CompletedProcess[str]:
 
 def _as_user(engine: str) -> Iterable[str]:
     """Return options that make the user own the job's files. Not needed for root and rootless engines."""
-    if os.getuid() == 0:
-        return []
-    if Path(engine).name == "podman":
+    if os.getuid() != 0 and Path(engine).name == "podman":
         return ["--userns", "keep-id"]
-    return [] if _is_rootless(engine) else ["--user", f"{os.getuid()}:{os.getgid()}"]
+    return [] if os.getuid() == 0 or _is_rootless(engine) else ["--user", f"{os.getuid()}:{os.getgid()}"]
 
 
 @cache

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ...core.errors import BadInput
 from ...core.i18n import _
+from .liveness import read_text
 
 # Prefixes of variables that are not passed to jobs: tokens and addresses of the server, the contract of a surrounding
 # job, and this process's interpreter.
@@ -54,21 +55,16 @@ def _fix(names: list[str]) -> str:
 def _kernels() -> dict[str, str]:
     from jupyter_client.kernelspec import KernelSpecManager
 
-    pythons = {}
-    for name, spec in KernelSpecManager().get_all_specs().items():
-        python = shutil.which((spec["spec"].get("argv") or [""])[0])
-        if python and spec["spec"].get("language") == "python":
-            pythons[name] = python
-    return pythons
+    specs = {name: spec["spec"] for name, spec in KernelSpecManager().get_all_specs().items()}
+    commands = {name: spec["argv"][0] for name, spec in specs.items() if spec.get("argv")}
+    pythons = {name: shutil.which(command) for name, command in commands.items()}
+    return {name: python for name, python in pythons.items() if python and specs[name].get("language") == "python"}
 
 
 def _conda() -> dict[str, str]:
     """Return the interpreters of the environments in conda's own list."""
-    try:
-        lines = Path("~/.conda/environments.txt").expanduser().read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        return {}
-    pythons = {os.path.basename(line.strip()): os.path.join(line.strip(), "bin", "python") for line in lines}
+    lines = map(str.strip, read_text(Path("~/.conda/environments.txt").expanduser()).splitlines())
+    pythons = {os.path.basename(line): os.path.join(line, "bin", "python") for line in lines}
     return {name: python for name, python in pythons.items() if name and os.access(python, os.X_OK)}
 
 

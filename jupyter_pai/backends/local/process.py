@@ -140,8 +140,7 @@ def started_at(folder: JobFolder) -> datetime | None:
 
 def of_this_boot(folder: JobFolder) -> bool:
     """Return whether a job was started since this machine booted."""
-    words = _started(folder)
-    return not words or words[2] == boot_id()
+    return _started(folder)[2:3] in ([], [boot_id()])
 
 
 def read_result(folder: JobFolder) -> Result | None:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from ...core import contract
@@ -18,6 +19,7 @@ from ...source import archive
 from ..runtime import launcher
 from . import container, interpreter
 from .container import Container
+from .liveness import read_text
 from .supervisor import namespaces
 
 _PACKAGE = Path(__file__).parents[2]
@@ -45,6 +47,7 @@ class Workspace:
         self.shims = folder.path / "bin"
         self.lib = folder.path / "lib"
         self.requirements = folder.path / "requirements.txt"
+        self.environments = folder.path.parent.parent / "environments"
 
     def lay_out(self) -> None:
         """Create all files of the job."""
@@ -98,17 +101,13 @@ class Workspace:
         elsewhere = [(path, f"/ml/output/{name}") for name, path in channels if path != output / name]
         tools = [(self.lib, container.PACKAGE), (_PACKAGE / "locale", f"{container.PACKAGE}/locale")]
         if self.requirements.exists():
-            tools.append((self._environments, container.ENVIRONMENTS))
+            tools.append((self.environments, container.ENVIRONMENTS))
         return [(self.ml, "/ml"), *inputs, (output, "/ml/output"), *elsewhere, *tools]
-
-    @property
-    def _environments(self) -> Path:
-        return self.folder.path.parent.parent / "environments"
 
     def _lay_out_requirements(self, code: Path) -> None:
         """Write one file with the requirements of the code and the spec; the spec's take precedence."""
         lines = list(self.spec.requirements)
-        projects = {_project(line) for line in lines}
+        projects = set(map(_project, lines))
         if self.spec.runs_notebook and not self.own_python:
             lines = [line for line in _FOR_NOTEBOOKS if line not in projects] + lines
         if (code / "requirements.txt").is_file():
@@ -132,8 +131,8 @@ class Workspace:
             return self.container.command(
                 inner, self.layout.code, self._mounts(), [*self.variables(), *self.spec.secrets]
             )
-        environments = str(self._environments)
-        return self._launcher(self.job.python, str(_PACKAGE), environments, str(self.shims), find_uv()) + shell
+        tools = (str(_PACKAGE), str(self.environments), str(self.shims), find_uv())
+        return self._launcher(self.job.python, *tools) + shell
 
     def _launcher(self, python: str, package: str, environments: str, shims: str, uv: str) -> list[str]:
         """Return the command prefix that creates the environment with the requirements; empty without requirements."""
@@ -274,10 +273,9 @@ def _note_parameters(folder: JobFolder, root: Path) -> None:
 
 def earlier_parameters(folder: JobFolder) -> dict[str, int]:
     """Return the output parameters that existed before the job: file name to mtime in nanoseconds."""
-    try:
-        return dict(json.loads((folder.path / "parameters.json").read_text("utf-8")))
-    except (OSError, ValueError):
-        return {}
+    with suppress(ValueError):
+        return dict(json.loads(read_text(folder.path / "parameters.json")))
+    return {}
 
 
 def output_folders(spec: JobSpec, folder: JobFolder) -> dict[str, Path]:

@@ -1,11 +1,11 @@
-"""PaiStudio (version 2022-01-12): the operations on training jobs, one method each.
+"""PaiStudio (version 2022-01-12): the operations on training jobs.
 
 Replies are returned unchanged. The API may send numbers as text and omit empty lists; callers accept both.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any
@@ -92,35 +92,15 @@ class PaiApi:
         total = str(reply.get("TotalCount"))
         return list(reply.get("Logs") or ()), int(total) if total.isdigit() else None
 
-    async def events(self, job_id: str, page: int, size: int) -> list[str]:
-        """Fetch a page of a job's events, oldest first."""
-        query = {"PageNumber": page, "PageSize": size}
-        return await self._list("Events", "ListTrainingJobEvents", f"{_path(job_id)}/events", query)
-
     async def error_info(self, job_id: str) -> dict[str, Any]:
         """Fetch the platform's reason for a failed job."""
         reply = await self._call("GetTrainingJobErrorInfo", "GET", f"{_path(job_id)}/errorinfo")
         return dict(reply.get("ErrorInfo") or {})
 
-    async def metrics(self, job_id: str, name: str, page: int, size: int) -> list[Mapping[str, Any]]:
-        """Fetch a page of a metric's points, oldest first."""
-        query = {"Name": name, "Order": "ASC", "PageNumber": page, "PageSize": size}
-        return await self._list("Metrics", "ListTrainingJobMetrics", f"{_path(job_id)}/metrics", query)
-
-    async def output_models(self, job_id: str) -> Sequence[Mapping[str, Any]]:
-        """List the models that a job registered."""
-        return await self._list("OutputModels", "ListTrainingJobOutputModels", f"{_path(job_id)}/outputmodels")
-
     async def terminal(self, job_id: str, instance: str) -> str:
         """Return the WebSocket address of a new terminal in an instance, including a token."""
         path = f"{_path(job_id)}/instances/{quote(instance, safe='')}/webterminals"
         return str((await self._call("CreateInstanceWebTerminal", "POST", path)).get("WebTerminalId") or "")
-
-    async def instance_metrics(self, job_id: str, kind: str, since: datetime, step: str) -> Sequence[Mapping[str, Any]]:
-        """Fetch a metric of each instance: GpuCoreUsage, GpuMemoryUsage, CpuCoreUsage or MemoryUsage."""
-        query = {"MetricType": kind, "StartTime": stamp(since), "TimeStep": step}
-        path = f"{_path(job_id)}/instancemetrics"
-        return await self._list("InstanceMetrics", "ListTrainingJobInstanceMetrics", path, query)
 
     async def spot_prices(self, instance_type: str, since: datetime) -> list[Mapping[str, Any]]:
         """Fetch the spot price history of an instance type since a time: one page with the newest entries.
@@ -136,9 +116,13 @@ class PaiApi:
         )
         return list(reply.get("SpotPriceHistory") or ())
 
-    async def _list(self, key: str, action: str, path: str, query: Mapping[str, object] | None = None) -> list[Any]:
-        """Fetch a list; `key` is its name in the reply."""
-        return list((await self._call(action, "GET", path, query=query)).get(key) or ())
+    async def items(self, job_id: str, kind: str, **query: object) -> list[Any]:
+        """Fetch a list of a job, of one page if it has pages, oldest first.
+
+        `kind` is its name in the reply: Events, InstanceMetrics, Metrics or OutputModels.
+        """
+        path = f"{_path(job_id)}/{kind.lower()}"
+        return list((await self._call(f"ListTrainingJob{kind}", "GET", path, query=query)).get(kind) or ())
 
     async def _call(
         self,

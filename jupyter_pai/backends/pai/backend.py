@@ -264,7 +264,7 @@ class PaiBackend(RemoteBackend):
     async def events(self, remote_id: str, known: int) -> Sequence[str]:
         page = known // _EVENTS + 1
         messages: list[str] = []
-        while events := await self.api.events(remote_id, page, _EVENTS):
+        while events := await self.api.items(remote_id, "Events", PageNumber=page, PageSize=_EVENTS):
             messages += events
             page += 1
             if len(events) < _EVENTS:
@@ -280,11 +280,12 @@ class PaiBackend(RemoteBackend):
         return self._metrics.get(remote_id, [])
 
     async def points(self, remote_id: str, name: str, known: int) -> PointPage:
-        items = await self.api.metrics(remote_id, name, known // _LIST + 1, _LIST)
+        query = {"Name": name, "Order": "ASC", "PageNumber": known // _LIST + 1, "PageSize": _LIST}
+        items = await self.api.items(remote_id, "Metrics", **query)
         return PointPage(points_of(items)[known % _LIST :], len(items) == _LIST)
 
     async def output_models(self, remote_id: str) -> Sequence[OutputModel]:
-        return [output_model(item) for item in await self.api.output_models(remote_id)]
+        return [output_model(item) for item in await self.api.items(remote_id, "OutputModels")]
 
     async def terminal(self, remote_id: str, instance: str) -> str:
         return await self.api.terminal(remote_id, instance)

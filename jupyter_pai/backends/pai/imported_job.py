@@ -41,7 +41,7 @@ def _spec(job: Mapping[str, Any]) -> JobSpec:
         instance_type=str(compute.get("EcsSpec") or ""),
         instance_count=int(compute.get("EcsCount") or compute.get("InstanceCount") or 1),
         hyperparameters=_pairs(job.get("HyperParameters"), "Name"),
-        inputs=_channels(job.get("InputChannels"), "InputUri") | _datasets(job.get("InputChannels")),
+        inputs=_channels(job.get("InputChannels"), "InputUri"),
         environment={str(name): str(value) for name, value in (job.get("Environments") or {}).items()},
         requirements=tuple(map(str, job.get("PythonRequirements") or ())),
         metric_definitions=_definitions(algorithm),
@@ -62,16 +62,11 @@ def _command(words: Any) -> str:
 
 
 def _channels(items: Any, uri: str) -> dict[str, str]:
-    """Return channel to URI. Data sets of the platform have none."""
-    return {str(item["Name"]): str(item[uri]) for item in items or () if item.get("Name") and item.get(uri)}
-
-
-def _datasets(items: Any) -> dict[str, str]:
-    """Return channel to ``dataset://`` URI of the platform's data sets."""
+    """Return channel to URI; a ``dataset://`` URI for data sets of the platform, which have none."""
     return {
-        str(item["Name"]): DataSet(str(item["DatasetId"]), str(item.get("VersionName") or "")).uri
+        str(item["Name"]): str(item.get(uri) or DataSet(str(item["DatasetId"]), str(item.get("VersionName") or "")).uri)
         for item in items or ()
-        if item.get("Name") and item.get("DatasetId") and not item.get("InputUri")
+        if item.get("Name") and (item.get(uri) or item.get("DatasetId"))
     }
 
 

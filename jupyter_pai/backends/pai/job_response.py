@@ -17,7 +17,7 @@ from ...core.i18n import N_, _
 from ...jobs.events import MetricPoint
 from ...jobs.job import JobStatus, now
 from ..reports import Report, Sample
-from .api import PaiApi
+from .api import PaiApi, stamp
 
 _STATUSES = {
     "Creating": JobStatus.STARTING,
@@ -146,8 +146,10 @@ async def samples(api: PaiApi, job_id: str, after: float) -> list[Sample]:
 
     The units are not documented: cores and percent are taken unchanged, memory as bytes (`docs/unverified.md`).
     """
-    since = datetime.fromtimestamp(max(after, 0), UTC)
-    requests = [api.instance_metrics(job_id, kind, since, _STEP) for kind in _KINDS]
+    since = stamp(datetime.fromtimestamp(max(after, 0), UTC))
+    requests = [
+        api.items(job_id, "InstanceMetrics", MetricType=kind, StartTime=since, TimeStep=_STEP) for kind in _KINDS
+    ]
     columns = [_sums(instances) for instances in await asyncio.gather(*requests)]
     times = sorted({time for column in columns for time in column if time > after})
     return [Sample(time, *(column.get(time, math.nan) for column in columns)) for time in times]

@@ -181,9 +181,10 @@ def options_of(spec: JobSpec) -> PaiOptions:
     for field, channels in (("input_roles", spec.inputs), ("input_options", spec.inputs), ("output_roles", outputs)):
         for channel in getattr(options, field):
             if channel not in channels:
-                text = _("options.{field}: the job has no channel `{name}`.")
-                refusal = SpecError(text.format(field=field, name=channel), fix=suggestion(channel, channels))
-                raise refusal.at(f"options.{field}.{channel}")
+                raise SpecError(
+                    _("options.{field}: the job has no channel `{name}`.").format(field=field, name=channel),
+                    fix=suggestion(channel, channels),
+                ).at(f"options.{field}.{channel}")
     return options
 
 

@@ -73,14 +73,11 @@ def spot_note(discount: Discount | None, limit: float | None) -> str:
     """Return the note shown before a submit to a spot instance; `limit` is the maximum share of the price."""
     if discount is None:
         return _("Spot: the current price is unknown; the instance may be reclaimed at any time.")
-    if discount.day:
-        text = _(
-            "Spot: {now} of the regular price now ({day} in the last day); the instance may be reclaimed at any time."
-        ).format(now=_range(*discount.now), day=_range(*discount.day))
-    else:
-        text = _("Spot: {now} of the regular price now; the instance may be reclaimed at any time.").format(
-            now=_range(*discount.now)
-        )
+    text = (
+        _("Spot: {now} of the regular price now ({day} in the last day); the instance may be reclaimed at any time.")
+        if discount.day
+        else _("Spot: {now} of the regular price now; the instance may be reclaimed at any time.")
+    ).format(now=_range(*discount.now), day=_range(*(discount.day or discount.now)))
     if limit is not None and limit < discount.now[0]:
         text += " " + _("This is above the limit of {limit}: the job may wait until the price falls.").format(
             limit=_percent(limit)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Labels of submitted jobs: the job's id, and the state folder's id.
 JOB_LABEL, HOME_LABEL = "jupyter-pai-job", "jupyter-pai-home"
+# Properties of output channels.
+_PROPERTIES = {"tensorboard": {"ossAppendable": "true"}}
 # PAI's older service unpacks a file of this name; the newer one does not. The script supports both.
 ARCHIVE = "source.tar.gz"
 
@@ -98,7 +100,11 @@ def _algorithm(spec: JobSpec, options: PaiOptions, outputs: Mapping[str, str], c
             "JobType": options.job_type,
             "CodeDir": _code_dir(code_uri) if code_uri else None,
             "InputChannels": [{"Name": name, "Required": True} for name in spec.inputs],
-            "OutputChannels": [_output(name) for name in outputs],
+            # Without the property, appended TensorBoard data appears only at the job's end.
+            "OutputChannels": [
+                _filled({"Name": name, "Required": name == "model", "Properties": _PROPERTIES.get(name)})
+                for name in outputs
+            ],
             "MetricDefinitions": [{"Name": one.name, "Regex": one.regex} for one in spec.metric_definitions],
             "ProgressDefinitions": _filled(
                 {
@@ -108,13 +114,6 @@ def _algorithm(spec: JobSpec, options: PaiOptions, outputs: Mapping[str, str], c
             ),
         }
     )
-
-
-def _output(name: str) -> dict[str, Any]:
-    """Return the declaration of a channel. Without the property, appended TensorBoard data appears only at the job's
-    end."""
-    properties = {"ossAppendable": "true"} if name == "tensorboard" else None
-    return _filled({"Name": name, "Required": name == "model", "Properties": properties})
 
 
 def _code_dir(uri: str) -> dict[str, Any]:
@@ -169,29 +168,25 @@ def _input(name: str, uri: str, options: PaiOptions) -> dict[str, Any]:
 
 
 def _vpc(options: PaiOptions) -> dict[str, Any]:
-    if not (vpc := options.user_vpc):
-        return {}
-    return _filled(
-        {
-            "VpcId": vpc.vpc_id,
-            "SwitchId": vpc.switch_id,
-            "SecurityGroupId": vpc.security_group_id,
-            "ExtendedCIDRs": list(vpc.extended_cidrs),
-            "DefaultRoute": vpc.default_route,
-        }
-    )
+    vpc = options.user_vpc
+    fields = vpc and {
+        "VpcId": vpc.vpc_id,
+        "SwitchId": vpc.switch_id,
+        "SecurityGroupId": vpc.security_group_id,
+        "ExtendedCIDRs": list(vpc.extended_cidrs),
+        "DefaultRoute": vpc.default_route,
+    }
+    return _filled(fields or {})
 
 
 def _nodes(options: PaiOptions) -> dict[str, Any]:
-    if not (nodes := options.assign_node):
-        return {}
-    return _filled(
-        {
-            "EnableAssignNode": True,
-            "NodeNames": ",".join(nodes.nodes),
-            "AntiAffinityNodeNames": ",".join(nodes.avoid),
-        }
-    )
+    nodes = options.assign_node
+    fields = nodes and {
+        "EnableAssignNode": True,
+        "NodeNames": ",".join(nodes.nodes),
+        "AntiAffinityNodeNames": ",".join(nodes.avoid),
+    }
+    return _filled(fields or {})
 
 
 def _filled(values: Mapping[str, Any]) -> dict[str, Any]:

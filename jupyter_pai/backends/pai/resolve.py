@@ -20,7 +20,7 @@ from ...jobs.spec import JobSpec
 from ..base import Check
 from ..resources import InstanceType
 from . import pricing
-from .options import PaiOptions, options_of
+from .options import options_of
 
 if TYPE_CHECKING:
     from .catalog import InstanceCatalog
@@ -55,16 +55,11 @@ async def resolve(
         spec = spec.model_copy(update={"instance_type": kind.name})
         picked, has_gpu = _selection_note(kind, spec, settings.default_instance_type), kind.gpu > 0
     if options.spot:
-        spot = await _spot_note(spec, options, catalog())
+        spot = pricing.spot_note(await catalog().discount(spec.instance_type), options.spot.discount_limit)
     cost = cost_text(spec, has_gpu=has_gpu)
     questions = (cost, *filter(None, [spot])) if has_gpu or has_limit else ()
     notes = (*check.notes, *filter(None, [picked, spot]))
     return spec, replace(check, notes=notes, cost=cost, questions=(*check.questions, *questions))
-
-
-async def _spot_note(spec: JobSpec, options: PaiOptions, catalog: InstanceCatalog) -> str:
-    limit = options.spot.discount_limit if options.spot else None
-    return pricing.spot_note(await catalog.discount(spec.instance_type), limit)
 
 
 def select(kinds: Sequence[InstanceType], spec: JobSpec, *, spot: bool = False) -> InstanceType:
@@ -80,7 +75,7 @@ def select(kinds: Sequence[InstanceType], spec: JobSpec, *, spot: bool = False) 
     suited = [kind for kind in kinds if not kind.gpu] if spec.gpu == 0 else kinds
     enough = [kind for kind in suited if all(has >= need for has, need in _needs(kind, spec))]
     if enough:
-        return min(enough, key=lambda kind: (*_preference(kind, spot=spot), *_size(kind)))
+        return min(enough, key=lambda kind: (kind.available is False, spot and not kind.spot_discount, *_size(kind)))
     biggest = max(suited or kinds, key=lambda kind: (min(has / need for has, need in _needs(kind, spec)), _size(kind)))
     raise SpecError(
         _("No instance type has {needed}; the closest is {kind}: {has}.").format(
@@ -110,18 +105,13 @@ def _needs(kind: InstanceType, spec: JobSpec) -> Iterator[tuple[float, float]]:
             yield has, need
 
 
-def _preference(kind: InstanceType, *, spot: bool) -> tuple[bool, bool]:
-    return kind.available is False, spot and kind.spot_discount is None
-
-
 def _size(kind: InstanceType) -> tuple[int, float, float, int, str]:
     return kind.gpu, float("inf") if kind.price is None else kind.price, kind.cpu, kind.memory, kind.name
 
 
 def _needed(spec: JobSpec) -> str:
-    parts = [_cores(spec.cpu) if spec.cpu else "", spec.memory, _gpus(spec.gpu) if spec.gpu else ""]
-    if spec.gpu == 0:
-        parts.append(_("no GPU"))
+    gpus = _("no GPU") if spec.gpu == 0 else _gpus(spec.gpu or 0)
+    parts = (_cores(spec.cpu) if spec.cpu else "", spec.memory, "" if spec.gpu is None else gpus)
     return ", ".join(filter(None, parts))
 
 

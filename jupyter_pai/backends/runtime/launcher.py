@@ -114,8 +114,8 @@ def _make(folder: str, python: str, requirements: str, uv: str) -> None:
 
 def key(requirements: str, image: str = "") -> str:
     """Return the folder name of an environment for requirements, this interpreter and an image."""
-    text = "\0".join(filter(None, (requirements, sys.executable, sys.version, image)))
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    words = filter(None, (requirements, sys.executable, sys.version, image))
+    return hashlib.sha256("\0".join(words).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 def satisfied(requirements: str) -> bool:

@@ -24,8 +24,6 @@ from ... import report
 from ...core.i18n import _
 
 if TYPE_CHECKING:
-    from nbformat import NotebookNode
-
     from .executed_notebook import ExecutedNotebook
 
 _STOPPED = 128 + signal.SIGTERM
@@ -71,14 +69,14 @@ def _run(path: Path, arguments: list[str], scratch: str) -> int:
 
 def _hyperparameters() -> dict[str, str]:
     with contextlib.suppress(FileNotFoundError):
-        text = Path(os.environ.get("PAI_CONFIG_DIR", ""), "hyperparameters.json").read_text("utf-8")
-        return {str(name): str(value) for name, value in json.loads(text).items()}
+        values = json.loads(Path(os.environ.get("PAI_CONFIG_DIR", ""), "hyperparameters.json").read_text("utf-8"))
+        return {str(name): str(value) for name, value in values.items()}
     return {}
 
 
-def _failed(why: str, cell: int = 0) -> int:
+def _failed(why: str) -> int:
     print(f"pai: {why}")
-    report.failure(why, cell=cell)
+    report.failure(why)
     return 1
 
 
@@ -114,7 +112,12 @@ class Runner:
     async def run_cells(self) -> int:
         from nbclient.exceptions import CellExecutionError, DeadKernelError
 
-        cells = [(place, cell) for place, cell in enumerate(self.notebook.node.cells) if _runs(cell)]
+        cells = [
+            (place, cell)
+            for place, cell in enumerate(self.notebook.node.cells)
+            if cell.cell_type == "code" and cell.source.strip()
+            if "skip-execution" not in cell.metadata.get("tags", [])
+        ]
         for number, (place, cell) in enumerate(cells, 1):
             if self.stopping:
                 return _STOPPED
@@ -176,12 +179,6 @@ class Runner:
             print(_("pai: HTML not created, since nbconvert is not installed: --requirement nbconvert"))
         except Exception as error:  # Templates and filters may raise anything; the notebook is saved.
             print(_("pai: HTML not created: {error}").format(error=error))
-
-
-def _runs(cell: NotebookNode) -> bool:
-    return bool(
-        cell.cell_type == "code" and cell.source.strip() and "skip-execution" not in cell.metadata.get("tags", [])
-    )
 
 
 if __name__ == "__main__":

@@ -18,7 +18,14 @@ _CLICK_TYPES = {
 }  # fmt: skip
 _SILENT = ("help", "version")
 _FLAG_DEFAULTS = {"store_true": "False", "store_false": "True"}
-_FLAGS = {"store_true": "bool", "store_false": "bool", "count": "int", "store_const": "", "append_const": "list"}
+_FLAGS = {
+    "BooleanOptionalAction": "bool",
+    "store_true": "bool",
+    "store_false": "bool",
+    "count": "int",
+    "store_const": "",
+    "append_const": "list",
+}
 _CONVERTERS = {"int": "int", "float": "float", "str": "str", "bool": "bool", "pathlib.Path": "path"}
 
 
@@ -82,14 +89,12 @@ def _form(flags: list[str], action: str) -> Form:
         return "argument"
     if not any(flag.startswith("--") for flag in flags):
         return "short"
-    return "flag" if action in _FLAGS or action == "BooleanOptionalAction" else "option"
+    return "flag" if action in _FLAGS else "option"
 
 
 def _type(module: Module, options: dict[str, ast.expr], action: str, default: ast.expr | None, values: Values) -> str:
     if action in _FLAGS:
         return _FLAGS[action]
-    if action == "BooleanOptionalAction":
-        return "bool"
     count = _word(module, options.get("nargs"), values)
     if action in ("append", "extend") or count in ("*", "+", "REMAINDER", "...") or count.isdecimal():
         return "list"
@@ -179,12 +184,9 @@ def _click_type(module: Module, options: dict[str, ast.expr], values: Values) ->
         # click uses the type of the default; text without one.
         unknown = "" if "default" in options else "str"
         return (type_of(default) if type_of(default) in ("int", "float", "bool", "str") else unknown), ()
-    if isinstance(node, ast.Call):
-        kind = module.meaning(node.func)
-        if kind == "click.Choice":
-            return _choice(module, node, values)
-        return _CLICK_TYPES.get(kind, ""), ()
-    return _CLICK_TYPES.get(module.meaning(node), ""), ()
+    if isinstance(node, ast.Call) and module.meaning(node.func) == "click.Choice":
+        return _choice(module, node, values)
+    return _CLICK_TYPES.get(module.meaning(node.func if isinstance(node, ast.Call) else node), ""), ()
 
 
 def _choice(module: Module, call: ast.Call, values: Values) -> tuple[str, tuple[str, ...]]:

@@ -77,8 +77,6 @@ def main() -> None:
 
 def _wait_for_turn(arguments: Arguments, queue: Queue, job: str, wake: int) -> Slot | None:
     """Wait in the queue until the job fits; return None if it is stopped there."""
-    poll = select.poll()
-    poll.register(wake, select.POLLIN)
     while True:
         slot, before = output.patiently(queue.request, job, arguments.need, arguments.capacity)
         if slot.running:
@@ -89,7 +87,7 @@ def _wait_for_turn(arguments: Arguments, queue: Queue, job: str, wake: int) -> S
             with contextlib.suppress(OSError):
                 os.utime(arguments.lock)  # A sign of life.
             pause = min(_CHECK + before * _CHECK_LATER, _CHECK_LATEST)
-            if poll.poll(pause * 1000) or os.path.exists(arguments.path("stop")):
+            if select.select([wake], [], [], pause)[0] or os.path.exists(arguments.path("stop")):
                 return None
 
 
