@@ -69,8 +69,7 @@ class Check:
         """Return the check of a billed job: `cost` is filled in and names the billing period."""
         price = self.cost or unpriced(machines(spec.instance_type, spec.instance_count))
         text = f"{price} " + _("You are billed until the job ends, even if you close this page or JupyterLab.")
-        questions = tuple(text if question == self.cost else question for question in self.questions)
-        return replace(self, cost=text, questions=questions)
+        return replace(self, cost=text, questions=tuple(text if one == self.cost else one for one in self.questions))
 
 
 def machines(kind: str, n: int) -> str:

@@ -31,8 +31,7 @@ from ..reports import LogPiece, OutputModel, PointPage, RemoteJob, Report, Sampl
 from ..resources import Image, ImageQuery, InstanceType, Quota
 from . import logs
 from .api import RUNNING, PaiApi
-from .imported_job import output_model, remote_job
-from .job_response import points_of, remedy, report_of, samples
+from .job_response import output_model, points_of, remedy, remote_job, report_of, samples
 from .options import PaiOptions, check_input, options_of
 from .request_body import HOME_LABEL, JOB_LABEL, Destination, request_body
 from .tensorboards import PaiBoards

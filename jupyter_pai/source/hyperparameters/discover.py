@@ -8,7 +8,6 @@ import tokenize
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from io import BytesIO
 from pathlib import Path
 
 from ...core import contract
@@ -116,9 +115,8 @@ class _Code:
             self._count(file.stat().st_size if file.suffix != ".ipynb" else 0)
             if file.suffix == ".ipynb":
                 return script.from_cells(notebook.read(file)).text
-            data = file.read_bytes()
-            encoding, _lines = tokenize.detect_encoding(BytesIO(data).readline)
-            return data.decode(encoding)
+            with tokenize.open(file) as text:
+                return text.read()
         self._count(len(self.files[path]))
         return self.files[path]
 

@@ -19,6 +19,7 @@ _CELL = re.compile(r"#\s(%%(?!\w)|\[\d+\])(?P<rest>.*)")
 _TAG = re.compile(r"""tags=\[[^\]]*["']parameters["']""")
 # papermill's type comments.
 _TYPED = re.compile(r"#?\s*type:\s*(?P<type>[\w\[\], .]+?)(\s{2,}|\s*#|$)")
+_DATACLASS = re.compile(r"(^|\.)dataclass$")
 # Parsers that make options of dataclass fields.
 _PARSERS = ("HfArgumentParser", "tyro.cli", "simple_parsing.parse", "add_arguments", "pyrallis.parse", "draccus.parse")
 
@@ -54,7 +55,7 @@ def _assignment(module: Module, statement: ast.stmt, values: Values) -> Iterator
 
 
 def _written(
-    module: Module, name: str, hint: ast.expr | None, value: ast.expr | None, said: str,
+    module: Module, name: str, hint: ast.expr | None, value: ast.expr | None, help_text: str,
     node: ast.stmt | ast.expr, origin: Origin, values: Values, form: Form = "none",
 ) -> Hyperparameter:  # fmt: skip
     """Return the hyperparameter of a named value."""
@@ -66,7 +67,7 @@ def _written(
         default=default_text(known),
         required=value is None,
         choices=choices,
-        help=one_line(said),
+        help=one_line(help_text),
         file=module.file,
         line=node.lineno,
         origin=origin,
@@ -98,7 +99,7 @@ def read_dataclasses(program: Program, values: Values) -> Iterator[Hyperparamete
     parsed = set(_parsed(program))
     for module, nodes in program.reached:
         for node in nodes:
-            if isinstance(node, ast.ClassDef) and _is_dataclass(module, node):
+            if isinstance(node, ast.ClassDef) and any(map(_DATACLASS.search, map(module.meaning, called(node)))):
                 form: Form = "option" if id(node) in parsed else "none"
                 if form == "option" or _SETTINGS.search(node.name):
                     yield from _fields(program, module, node, form, values)
@@ -110,10 +111,6 @@ def _parsed(program: Program) -> Iterator[int]:
             if isinstance(call, ast.Call) and module.meaning(call.func).endswith(_PARSERS):
                 parts = [part for argument in call.args for part in getattr(argument, "elts", [argument])]
                 yield from (id(pair[1]) for part in parts if (pair := program.definition(module, part)))
-
-
-def _is_dataclass(module: Module, node: ast.ClassDef) -> bool:
-    return any(module.meaning(name).rpartition(".")[2] == "dataclass" for name in called(node))
 
 
 def _fields(
@@ -131,14 +128,15 @@ def _fields(
 
 
 def _field(
-    module: Module, statement: ast.AnnAssign, name: str, said: str, form: Form, values: Values
+    module: Module, statement: ast.AnnAssign, name: str, help_text: str, form: Form, values: Values
 ) -> Hyperparameter:
     value = statement.value
     if isinstance(value, ast.Call) and module.meaning(value.func).rpartition(".")[2] in ("field", "HfArg"):
         options = {key.arg: key.value for key in value.keywords if key.arg}
-        said = values.words(module, options.get("help", dict(_entries(options.get("metadata"))).get("help"))) or said
+        words = options.get("help", dict(_entries(options.get("metadata"))).get("help"))
+        help_text = values.words(module, words) or help_text
         value = options.get("default") or _made(options.get("default_factory"))
-    return _written(module, name, statement.annotation, value, said, statement, "dataclass", values, form)
+    return _written(module, name, statement.annotation, value, help_text, statement, "dataclass", values, form)
 
 
 def _made(factory: ast.expr | None) -> ast.expr | None:

@@ -41,40 +41,29 @@ class Module:
     @cached_property
     def imports(self) -> dict[str, str]:
         """The full names of imported names: `lr` is `.options.lr` after ``from .options import lr``."""
-        found = {}
-        for node in self.nodes:
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    top = alias.name.split(".")[0]
-                    found[alias.asname or top] = alias.name if alias.asname else top
-            elif isinstance(node, ast.ImportFrom):
-                base = "." * node.level + (node.module or "")
-                for alias in node.names:
-                    if alias.name != "*":
-                        found[alias.asname or alias.name] = join(base, alias.name)
-        return found
+        aliases = [alias for node in self.nodes if isinstance(node, ast.Import) for alias in node.names]
+        modules = {alias.asname: alias.name for alias in aliases if alias.asname}
+        modules |= {top: top for top in (alias.name.split(".")[0] for alias in aliases if not alias.asname)}
+        members = ((base, alias) for base, alias in self._members if alias.name != "*")
+        return modules | {alias.asname or alias.name: join(base, alias.name) for base, alias in members}
+
+    @cached_property
+    def _members(self) -> list[tuple[str, ast.alias]]:
+        """The names of each ``from … import …``, with their modules."""
+        nodes = (node for node in self.nodes if isinstance(node, ast.ImportFrom))
+        return [("." * node.level + (node.module or ""), alias) for node in nodes for alias in node.names]
 
     @cached_property
     def stars(self) -> list[str]:
         """The modules of ``from … import *``."""
-        return [
-            "." * node.level + (node.module or "")
-            for node in self.nodes
-            if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
-        ]
+        return [base for base, alias in self._members if alias.name == "*"]
 
     @cached_property
     def imported(self) -> set[str]:
         """All modules that may be imported: ``from a import b`` yields `a` and `a.b`."""
         plain = {alias.name for node in self.nodes if isinstance(node, ast.Import) for alias in node.names}
-        bases = {
-            (base, alias.name)
-            for node in self.nodes
-            if isinstance(node, ast.ImportFrom)
-            for base in ["." * node.level + (node.module or "")]
-            for alias in node.names
-        }
-        return plain | {base for base, _name in bases} | {join(base, name) for base, name in bases if name != "*"}
+        bases = {base for base, _alias in self._members}
+        return plain | bases | {join(base, alias.name) for base, alias in self._members if alias.name != "*"}
 
     @cached_property
     def definitions(self) -> dict[str, Definition]:
@@ -159,10 +148,8 @@ class Program:
 
         All nodes of the script are reached. In a module, these are the code run by its import and named definitions.
         """
-        names: dict[str, set[str]] = {path: set() for path in self.modules}
-        for module in self.modules.values():
-            for path, name in self._used(module):
-                names[path].add(name)
+        used = {pair for module in self.modules.values() for pair in self._used(module)}
+        names = {path: {name for file, name in used if file == path} for path in self.modules}
         return [
             (module, module.nodes if path == self.entry else list(_walk(_live(module, names[path]))))
             for path, module in self.modules.items()

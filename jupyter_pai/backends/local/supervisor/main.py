@@ -86,8 +86,8 @@ def _wait_for_turn(arguments: Arguments, queue: Queue, job: str, wake: int) -> S
         while queue.version() == seen and time.monotonic() < sweep_at:
             with contextlib.suppress(OSError):
                 os.utime(arguments.lock)  # A sign of life.
-            pause = min(_CHECK + before * _CHECK_LATER, _CHECK_LATEST)
-            if select.select([wake], [], [], pause)[0] or os.path.exists(arguments.path("stop")):
+            is_woken = select.select([wake], [], [], min(_CHECK + before * _CHECK_LATER, _CHECK_LATEST))[0]
+            if is_woken or os.path.exists(arguments.path("stop")):
                 return None
 
 
@@ -113,13 +113,13 @@ class Supervisor:
         self.check_at = 0.0
         self.result = ResultFile(arguments, "")
         self.sampler = UsageSampler(arguments.path("usage"), gpus)
-        self.ends: list[int] = []
-        self.logs: list[output.LogWriter] = []
-        for name in arguments.instances:
-            source, end = output.terminal() if arguments.tty else output.pipe()
-            self.ends.append(end)
-            secret_filter = output.filter_of(arguments.secrets)
-            self.logs.append(output.LogWriter(arguments.path(f"log/{name}"), source, secret_filter))
+        paths = [arguments.path(f"log/{name}") for name in arguments.instances]
+        pairs = [output.terminal() if arguments.tty else output.pipe() for _path in paths]
+        self.ends = [end for _source, end in pairs]
+        self.logs = [
+            output.LogWriter(path, source, output.filter_of(arguments.secrets))
+            for path, (source, _end) in zip(paths, pairs, strict=True)
+        ]
         self.life_end, self.life = os.pipe()
         self.reports, self.reports_end = os.pipe()
 
