@@ -85,7 +85,7 @@ def _uris(token: str, word: str) -> list[str]:
 def _hyperparameters(words: list[str], caller: NotebookContext) -> list[str]:
     """Return `NAME=` for each hyperparameter of the code that the line names."""
     try:
-        options = grammar.parse(grammar.parser("%pai"), words)
+        options = grammar.parse(grammar.parser("%pai", words), words)
         definitions = connect().inspect(spec_of(options, caller, target=options.target))["hyperparameters"]
     except (PaiError, SystemExit):
         return []

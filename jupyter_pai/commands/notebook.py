@@ -163,8 +163,9 @@ def run_line(shell: InteractiveShell, line: str) -> object:
     """Run ``%pai VERB …``. Return the job of `submit` and `rerun`, and the form of `form`: the cell shows it unless it
     is assigned.
     """
+    words = words_of(line, shell.user_ns)
     try:
-        options = grammar.parse(grammar.parser("%pai"), words_of(line, shell.user_ns))
+        options = grammar.parse(grammar.parser("%pai", words), words)
     except SystemExit:
         return None
     caller = shell_context(shell)

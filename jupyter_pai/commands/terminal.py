@@ -35,14 +35,16 @@ class Terminal(Console):
         from rich.box import SIMPLE_HEAD
         from rich.console import Console as RichConsole
         from rich.table import Table
-        from rich.text import Text
 
         table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False)
         for row in rows:
-            # `Text` disables markup: a job may be named "[red]".
-            table.add_row(*(Text(cell) for cell in row))
+            table.add_row(*row)
         width = None if sys.stdout.isatty() else 200
-        RichConsole(width=width, soft_wrap=not sys.stdout.isatty()).print(table)
+        # Without markup and emoji codes: a job may be named "[red]" or ":x:".
+        console = RichConsole(
+            width=width, soft_wrap=not sys.stdout.isatty(), markup=False, emoji=False, highlight=False
+        )
+        console.print(table)
 
     def log(self, chunks: Iterable[bytes], job: str, *, follow: bool) -> None:
         sys.stdout.flush()
@@ -86,10 +88,9 @@ class Terminal(Console):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code."""
-    command = grammar.parser("jupyter pai")
+    words = sys.argv[1:] if argv is None else argv
     try:
-        options = grammar.parse(command, sys.argv[1:] if argv is None else argv)
-        return _run(options)
+        return _run(grammar.parse(grammar.parser("jupyter pai", words), words))
     except PaiError as error:
         _print_error(error)
         return ENGINE if isinstance(error, EngineError) else USAGE

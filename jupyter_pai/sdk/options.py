@@ -95,11 +95,8 @@ def share_of(spec: InstanceSpec | Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         SpecError: if a value is not a number.
     """
-    fields = (
-        vars(spec)
-        if isinstance(spec, InstanceSpec)
-        else {_WORDS.sub("_", name).lower(): value for name, value in spec.items()}
-    )
+    values = vars(spec) if isinstance(spec, InstanceSpec) else spec
+    fields = {_WORDS.sub("_", name).lower(): value for name, value in values.items() if value is not None}
     return non_empty({name: value if name == "gpu_type" else _number(name, value) for name, value in fields.items()})
 
 
@@ -108,9 +105,7 @@ def non_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in (None, "", [], {})}
 
 
-def _number(name: str, value: Any) -> int | None:
-    if value is None:
-        return None
+def _number(name: str, value: Any) -> int:
     match = re.fullmatch(r"\s*(\d+)\s*(Gi?B?)?\s*", str(value))
     if not match:
         raise SpecError(

@@ -35,13 +35,16 @@ class TensorBoard:
         return self._client.url(str(self._view["address"]))
 
     def stop(self) -> None:
-        """Stop it. Does nothing if it has stopped already."""
-        with suppress(NotFound):
-            self._client.call("stop_tensorboard", tensorboard=self.tensorboard_id)
+        """Stop it. Does nothing if it has stopped already. On PAI, it can be started again."""
+        self._stop(delete=False)
 
     def delete(self) -> None:
-        """Stop it."""
-        self.stop()
+        """Stop it, and delete it on PAI. The job's files are kept."""
+        self._stop(delete=True)
+
+    def _stop(self, *, delete: bool) -> None:
+        with suppress(NotFound):
+            self._client.call("stop_tensorboard", tensorboard=self.tensorboard_id)
 
     def __repr__(self) -> str:
         return f"TensorBoard(tensorboard_id={self.tensorboard_id!r}, app_uri={self.app_uri!r})"
@@ -81,14 +84,6 @@ class PlatformTensorBoard(TensorBoard):
                 ),
                 fix=_("Check its status: %pai tensorboard --on-platform"),
             )
-
-    def stop(self) -> None:
-        """Stop it; it can be started again. Does nothing if it was deleted."""
-        self._stop(delete=False)
-
-    def delete(self) -> None:
-        """Stop and delete it. The job's files are kept."""
-        self._stop(delete=True)
 
     def _stop(self, *, delete: bool) -> None:
         profile = str(self._job.info["profile"])

@@ -155,12 +155,15 @@ def cell_parser(prog: str = "%%pai_train") -> _Parser:
     return command
 
 
-def parser(prog: str = "jupyter pai") -> _Parser:
-    """Return the parser of ``%pai`` and ``jupyter pai``."""
+def parser(prog: str = "jupyter pai", words: Sequence[str] | None = None) -> _Parser:
+    """Return the parser of ``%pai`` and ``jupyter pai``. For `words`, only the verb in them has its arguments: those of
+    all verbs take longer than most commands.
+    """
+    only = None if words is None else next(filter(VERBS.__contains__, words), "")
     command = _Parser(prog=prog, allow_abbrev=False, description=_("Submit and manage training jobs."))
     verbs = command.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=_Parser)
     for name, (text, *arguments) in VERBS.items():
         verb = verbs.add_parser(name, help=_(text), description=_(text), allow_abbrev=False)
-        for argument in arguments:
+        for argument in arguments if only in (None, name) else ():
             argument.add_to(verb)
     return command

@@ -15,7 +15,6 @@ from ...jobs.metrics.series import MOST_METRICS, Cursor, MetricSource, SeriesWri
 from ...jobs.metrics.tfevents.source import EventFileSource
 from ...jobs.state_dir import JobFolder
 from ...storage.local import path_of
-from ..failure.diagnose import diagnose
 from .remote_metrics import RemoteMetrics
 from .remote_sync import RemoteSync
 
@@ -101,6 +100,8 @@ class WatchedJob:
         """Return the fields of a finished job. Without a reason of the platform, the log is diagnosed."""
         reason, fix = report.reason, report.fix
         if report.status is JobStatus.FAILED and report.exit_code and not fix:
+            from ..failure.diagnose import diagnose  # Only failed jobs need its patterns.
+
             diagnosis, fix = diagnose(report.exit_code, self._tail(report.instance))
             reason = reason or (f"{report.instance}: {diagnosis}" if report.instance else diagnosis)
         return {
