@@ -32,7 +32,7 @@ def messages() -> Texts:
 
 
 def docstrings(folder: Path = ROOT / "jupyter_pai") -> Texts:
-    """Each string statement of the package: docstrings of modules, classes, functions and attributes."""
+    """Each string statement of a folder: docstrings of modules, classes, functions and attributes."""
     for path in sorted(folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:
@@ -60,7 +60,11 @@ def findings(sources: Texts) -> list[str]:
     return rows
 
 
-@pytest.mark.parametrize("sources", [messages, docstrings, jsdoc])
+def docstrings_of_tests() -> Texts:
+    return docstrings(ROOT / "tests")
+
+
+@pytest.mark.parametrize("sources", [messages, docstrings, docstrings_of_tests, jsdoc])
 def test_no_text_contains_a_forbidden_phrase(sources: Callable[[], Texts]) -> None:
     assert findings(sources()) == []
 

@@ -1,4 +1,4 @@
-"""Rules of the tests: short functions, and values passed in place of replaced names of product modules."""
+"""Rules of the tests: folders like the rooms, short functions, and values in place of replaced names of the product."""
 
 from __future__ import annotations
 
@@ -49,6 +49,11 @@ def long_functions(code: str) -> list[str]:
     """Return the names of the functions that are longer than `LONGEST` lines."""
     functions = (node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
     return [node.name for node in functions if (node.end_lineno or 0) - node.lineno >= LONGEST]
+
+
+def test_unit_tests_mirror_the_rooms() -> None:
+    rooms = {path.parent.name for path in (ROOT / "jupyter_pai").glob("*/__init__.py")}
+    assert {path.parent.name for path in (ROOT / "tests/unit").glob("*/test_*.py")} <= rooms
 
 
 @pytest.mark.parametrize("rule", [replaced_names, long_functions])

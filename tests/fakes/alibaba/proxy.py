@@ -1,6 +1,6 @@
-"""A way in for clients that know the public hosts only: an HTTPS proxy, behind which those hosts are the stand-in.
+"""An HTTPS proxy for clients that know the public hosts only: it maps those hosts to the stand-in.
 
-The client is told of the proxy by `HTTPS_PROXY`, and of the certificate by `SSL_CERT_FILE`, as in any company network.
+Clients find the proxy by `HTTPS_PROXY` and its certificate by `SSL_CERT_FILE`, as in a company network.
 """
 
 from __future__ import annotations

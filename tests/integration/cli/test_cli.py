@@ -81,7 +81,7 @@ def test_failing_jobs_show_reason_and_fix(cli: Cli, folder: Path, words: str, wh
 def test_doubtful_hyperparameters_are_submitted_with_a_note(
     cli: Cli, folder: Path, words: str, what: str, fix: str
 ) -> None:
-    """Without a terminal there is no prompt: the job is submitted, and fails as the note predicts."""
+    """Without a terminal the job is submitted without a prompt, and fails as the note predicts."""
     prepare(folder)
     done = cli("submit", *shlex.split(words), "--wait")
     assert done.returncode == 1
