@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from ..backends import load_backends
 from ..backends.base import Capability
+from ..core.field_errors import form_schema
 from ..core.i18n import _
-from ..core.json_schema import form_schema
 from ..engine import form_defaults
 from ..engine.recipe import recipe as recipe_of
 from ..engine.requests import Preview, SubmitRequest, submit_request

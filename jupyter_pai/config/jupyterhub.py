@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -22,7 +23,10 @@ _UNIT = re.compile(r"/jupyter-[^/]*\.service$", re.MULTILINE)
 
 def hub_note() -> str:
     """Return a warning for jobs on this machine, or an empty string if jobs outlive the server."""
-    if not ends_with_server(os.environ, in_container=any(map(os.path.exists, _MARKS)), groups=_groups()):
+    groups = ""
+    with suppress(OSError):
+        groups = Path("/proc/self/cgroup").read_text("utf-8", "replace")
+    if not ends_with_server(os.environ, in_container=any(map(os.path.exists, _MARKS)), groups=groups):
         return ""
     return _("This job runs inside your JupyterHub server and ends when the server is stopped by you or by the Hub.")
 
@@ -38,10 +42,3 @@ def ends_with_server(environment: Mapping[str, str], *, in_container: bool, grou
     # A Hub on this host starts its servers as processes, possibly all in one container.
     contained = in_container or "KUBERNETES_SERVICE_HOST" in environment or bool(environment.get("container"))
     return contained and not is_loopback(urlsplit(url).hostname or "")
-
-
-def _groups() -> str:
-    try:
-        return Path("/proc/self/cgroup").read_text("utf-8", "replace")
-    except OSError:
-        return ""

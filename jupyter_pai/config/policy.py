@@ -81,9 +81,7 @@ class Policy:
             NotAllowed: for the first violated rule.
         """
         self.check_profile(profile, backend)
-        for rule, value in (("instance_types", spec.instance_type), ("images", spec.image)):
-            if value and not self.allows(rule, value):
-                raise self._not_among(rule, value)
+        self._check_lists(instance_types=spec.instance_type, images=spec.image)
         most = self.rules.max_run_time
         if most and spec.max_run_time and spec.max_run_time > most:
             text = _("Maximum run time exceeded: {seconds} s requested, {most} s allowed.")
@@ -97,9 +95,15 @@ class Policy:
         """
         if backend == _LOCAL and not self.rules.local:
             raise self.refusal("local", _("Jobs are not allowed on this machine."))
-        for rule, value in (("backends", backend), ("profiles", profile)):
-            if not self.allows(rule, value):
-                raise self._not_among(rule, value)
+        self._check_lists(backends=backend, profiles=profile)
+
+    def _check_lists(self, **values: str) -> None:
+        """Check values by the list of the policy that names them. An empty value is not checked."""
+        for rule, value in values.items():
+            if value and not self.allows(rule, value):
+                names = ", ".join(f"`{pattern}`" for pattern in getattr(self.rules, rule)) or _("none")
+                allowed = _("Allowed: {names}.").format(names=names)
+                raise self.refusal(rule, _(_REFUSED[rule]).format(value=value), allowed)
 
     def why_not(self, profile: str, backend: str) -> str:
         """Return the reason that jobs may not use a profile, or an empty string."""
@@ -195,10 +199,6 @@ class Policy:
     def locked_refusal(self, profile: str) -> NotAllowed:
         """Return the error for changing a locked profile."""
         return self.refusal("locked", _("Profile `{name}` is locked and cannot be changed.").format(name=profile))
-
-    def _not_among(self, rule: str, value: str) -> NotAllowed:
-        names = ", ".join(f"`{pattern}`" for pattern in getattr(self.rules, rule)) or _("none")
-        return self.refusal(rule, _(_REFUSED[rule]).format(value=value), _("Allowed: {names}.").format(names=names))
 
 
 def _matches(value: str, patterns: Iterable[str]) -> bool:

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import BadInput, NotFound, PaiError, StateError
-from ..core.extras import require
 from ..core.filesystem import replace_file
 from ..core.i18n import _
+from ..core.plugins import require
 from ..core.secret import Secret, is_secret_name
 from ..jobs.state_dir import state_errors
 

@@ -1,4 +1,4 @@
-"""Validation errors by field of a spec, for forms to show beside each field.
+"""Forms: JSON Schemas of their fields, and validation errors by field of a spec, shown beside each field.
 
 ``details["faults"]`` of an error maps dotted paths to messages (`PaiError.at`): `name`, `hyperparameters.lr`,
 `inputs.train`, `options.spot.discount_limit`, `metric_definitions.0.regex`.
@@ -16,7 +16,7 @@ from .errors import PaiError
 from .i18n import N_, _
 
 if TYPE_CHECKING:
-    from pydantic import ValidationError
+    from pydantic import BaseModel, ValidationError
 
 # Messages by pydantic's error type, with the placeholders of its context. Pydantic's own messages are English only.
 _WORDS = {
@@ -103,3 +103,56 @@ def field_from_message(fields: Collection[str]) -> Iterator[None]:
         if name and name[1] in fields and error.status < 500 and "faults" not in error.details:
             error.at(name[0].removesuffix(": "))
         raise
+
+
+_INNER = ("properties", "patternProperties")
+_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_SINGLE = ("items", "additionalProperties")
+
+
+def form_schema(model: type[BaseModel] | None) -> dict[str, Any] | None:
+    """Return the schema of a model, or None for None.
+
+    Titles and descriptions are translated if the catalogue has them. A field without a title is named after its key.
+    Recursive references are left empty.
+    """
+    if model is None:
+        return None
+    schema = model.model_json_schema()
+    return _node({name: value for name, value in schema.items() if name != "$defs"}, schema.get("$defs", {}), ())
+
+
+def _node(node: dict[str, Any], known: dict[str, Any], within: tuple[str, ...]) -> dict[str, Any]:
+    """Inline references in a part of a schema. Drops titles and descriptions of models, keeps those of fields."""
+    schema = dict(node)
+    if reference := schema.pop("$ref", ""):
+        name = reference.rpartition("/")[2]
+        if name in within:
+            return schema
+        within = (*within, name)
+        # The field's own keys take precedence over those of its model.
+        schema = {key: value for key, value in known[name].items() if key not in ("title", "description")} | schema
+    elif "properties" in schema:
+        schema = {key: value for key, value in schema.items() if key not in ("title", "description")}
+    for key in _INNER:
+        if key in schema:
+            schema[key] = {name: _field(name, value, known, within) for name, value in schema[key].items()}
+    for key in _LISTS:
+        if key in schema:
+            schema[key] = [_node(one, known, within) for one in schema[key]]
+    for key in _SINGLE:
+        if isinstance(schema.get(key), dict):
+            schema[key] = _node(schema[key], known, within)
+    return schema
+
+
+def _field(name: str, value: dict[str, Any], known: dict[str, Any], within: tuple[str, ...]) -> dict[str, Any]:
+    schema = _node(value, known, within)
+    title = value.get("title", "")
+    # Pydantic derives a title from the name by itself.
+    own_title = title if title and title != name.replace("_", " ").title() else ""
+    plain = name.replace("_", " ")
+    schema["title"] = _(own_title or plain[:1].upper() + plain[1:])
+    if description := value.get("description", ""):
+        schema["description"] = _(description)
+    return schema

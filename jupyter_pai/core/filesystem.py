@@ -77,6 +77,23 @@ def lock_error(folder: Path, *, posix: bool = False) -> str:
     return ""
 
 
+def read_at(path: Path, offset: int = 0, limit: int | None = None) -> bytes:
+    """Return up to `limit` bytes of a growing file from `offset`. Empty if it does not exist."""
+    try:
+        with open(path, "rb") as file:
+            return os.pread(file.fileno(), os.fstat(file.fileno()).st_size if limit is None else limit, offset)
+    except FileNotFoundError:
+        return b""
+
+
+def modified(path: Path | str) -> int:
+    """Return the modification time of a file in nanoseconds, or 0 if it cannot be accessed."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
+
+
 @contextmanager
 def replace_file(path: Path) -> Iterator[TextIO]:
     """Open a text file (UTF-8, mode 0600) that replaces `path` when the block ends. If the block fails, `path` is

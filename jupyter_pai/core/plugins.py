@@ -1,12 +1,17 @@
-"""Plug-ins: classes of other packages, registered as entry points. `doctor` reports broken ones; they do not affect
-others."""
+"""Plug-ins and optional dependencies.
+
+Plug-ins are classes of other packages, registered as entry points. `doctor` reports broken ones; they do not affect
+others. Optional dependencies are installed as in ``pip install "jupyter-pai[pai]"``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from typing import Generic, NamedTuple, TypeVar
 
+from .errors import Unsupported
 from .i18n import _
 
 T = TypeVar("T")
@@ -49,3 +54,17 @@ class Plugins(dict[str, type[T]], Generic[T]):
         if not name:
             return _("missing attribute: {word}").format(word=word)
         return _("the name `{name}` is already in use").format(name=name) if name in self else ""
+
+
+def require(extra: str, *modules: str) -> None:
+    """Check that the modules of an extra are installed, before importing them.
+
+    Raises:
+        Unsupported: if one is missing, with the command to install it.
+    """
+    missing = [module for module in modules if find_spec(module) is None]
+    if missing:
+        raise Unsupported(
+            _("This requires {modules}, which is not installed.").format(modules=", ".join(missing)),
+            fix=_('Install it in the environment of Jupyter: pip install "jupyter-pai[{extra}]"').format(extra=extra),
+        )

@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel
 
 from .. import __version__
-from ..core.filesystem import replace_file
+from ..core.filesystem import modified, replace_file
 from .job import Job
 from .state_dir import Home
 
@@ -140,10 +140,9 @@ def git_state(folder: str, patience: float = _PATIENCE) -> Git | None:
         return None
     head = dict(re.findall(r"^# (branch\.\w+) (.*)$", status, re.MULTILINE))
     changes = {line[0] for line in status.splitlines() if line and not line.startswith("#")}
-    commit, branch = head.get("branch.oid", ""), head.get("branch.head", "")
     return Git(
-        commit="" if commit.startswith("(") else commit,
-        branch="" if branch == "(detached)" else branch,
+        commit=head.get("branch.oid", "").replace("(initial)", ""),
+        branch=head.get("branch.head", "").replace("(detached)", ""),
         dirty=bool(changes - {"?"}),
         untracked="?" in changes,
         remote=public_url((_git(patience, folder, "config", "--get", "remote.origin.url") or "").strip()),
@@ -215,7 +214,7 @@ def interpreter(python: str, cache: Path) -> tuple[str, dict[str, str]]:
     path = cache / f"{name[:32]}.json"
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         noted: dict[str, Any] = json.loads(path.read_bytes())
-        if noted["times"] == _times(noted["times"]):
+        if noted["times"] == {folder: modified(folder) for folder in noted["times"]}:
             return str(noted["version"]), dict(noted["packages"])
     output = _output([python, "-c", _TELL])
     try:
@@ -223,15 +222,10 @@ def interpreter(python: str, cache: Path) -> tuple[str, dict[str, str]]:
     except ValueError:
         return "", {}
     packages = {_canonical(name): str(text) for name, text in sorted(packages.items())}
-    with contextlib.suppress(OSError):
-        with replace_file(path) as file:
-            file.write(json.dumps({"version": version, "times": _times([python, *folders]), "packages": packages}))
+    times = {folder: modified(folder) for folder in [python, *folders]}
+    with contextlib.suppress(OSError), replace_file(path) as file:
+        file.write(json.dumps({"version": version, "times": times, "packages": packages}))
     return str(version), packages
-
-
-def _times(paths: Any) -> dict[str, int]:
-    """Return the modification time of each path in nanoseconds, 0 for a missing one."""
-    return {path: os.stat(path).st_mtime_ns if os.path.exists(path) else 0 for path in paths}
 
 
 def _canonical(name: str) -> str:

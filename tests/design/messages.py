@@ -21,8 +21,8 @@ from jupyter_pai.api.api import ENDPOINTS
 from jupyter_pai.api.openapi import document
 from jupyter_pai.api.subscriptions import Subscribe
 from jupyter_pai.backends import load_backends
+from jupyter_pai.core.field_errors import form_schema
 from jupyter_pai.core.i18n import use_language
-from jupyter_pai.core.json_schema import form_schema
 from jupyter_pai.jobs.spec import JobSpec
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +47,7 @@ def texts() -> dict[str | tuple[str, ...], list[tuple[str, int]]]:
         for text in shown(json.loads(path.read_text("utf-8"))):
             places.setdefault(text, []).append((path.relative_to(ROOT).as_posix(), 0))
     for text in form_texts():
-        places.setdefault(text, []).append(("jupyter_pai/core/json_schema.py", 0))
+        places.setdefault(text, []).append(("jupyter_pai/core/field_errors.py", 0))
     for text in http_texts():
         places.setdefault(text, []).append(("jupyter_pai/api/endpoint.py", 0))
     return places

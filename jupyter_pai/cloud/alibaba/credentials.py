@@ -23,8 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import CredentialsError, Unsupported
-from ...core.extras import require
+from ...core.filesystem import modified
 from ...core.i18n import _
+from ...core.plugins import require
 from ...core.secret import Secret
 
 _PREFIX = "ALIBABA_CLOUD_"
@@ -188,7 +189,7 @@ def _access_key(key_id: str, secret: str, token: str | None) -> AccessKey:
 def _surroundings() -> object:
     """Return a snapshot of the variables and files that hold keys. A change triggers a new search."""
     variables = {name: value for name, value in os.environ.items() if name.startswith(_PREFIX)}
-    return variables, [_changed(path) for path in _files()]
+    return variables, [modified(path) for path in _files()]
 
 
 def _files() -> list[Path]:
@@ -196,10 +197,3 @@ def _files() -> list[Path]:
     home = Path(os.environ.get("HOME") or "~").expanduser()
     ini = os.environ.get("ALIBABA_CLOUD_CREDENTIALS_FILE")
     return [home / ".aliyun/config.json", Path(ini) if ini else home / ".alibabacloud/credentials.ini"]
-
-
-def _changed(path: Path) -> int:
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return 0

@@ -13,7 +13,7 @@ import pytest
 from ...backends.base import Caller, Capability
 from ...backends.remote import RemoteBackend
 from ...core.errors import BadInput, NotFound, Unsupported
-from ...core.json_schema import form_schema
+from ...core.field_errors import form_schema
 from ...core.secret import Secret
 from ...jobs.job import JobStatus, now
 from ...jobs.spec import parse_spec

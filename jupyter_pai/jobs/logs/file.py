@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ...core.filesystem import read_at
+
 _INDEX = struct.Struct("<qd")
 _BLOCK = 1 << 16
 # Maximum number of bytes returned for one line.
@@ -55,11 +57,7 @@ class LogFile:
 
     def read(self, offset: int, limit: int) -> bytes:
         """Read up to `limit` bytes from `offset`. Shorter at the end of the log."""
-        try:
-            with open(self.path, "rb") as file:
-                return os.pread(file.fileno(), limit, offset)
-        except FileNotFoundError:
-            return b""
+        return read_at(self.path, offset, limit)
 
     def append(self, data: bytes, time: float) -> None:
         """Append bytes that arrived at `time`, in seconds since 1970. Only for the single writer of a remote job's
@@ -181,11 +179,7 @@ class LogFile:
 
     def times(self, begin: int = 0) -> list[tuple[int, float]]:
         """Return the index of times from entry `begin`: (offset, arrival time of the bytes from there)."""
-        try:
-            with open(self.index, "rb") as file:
-                data = os.pread(file.fileno(), os.fstat(file.fileno()).st_size, begin * _INDEX.size)
-        except FileNotFoundError:
-            return []
+        data = read_at(self.index, begin * _INDEX.size)
         return list(_INDEX.iter_unpack(data[: len(data) // _INDEX.size * _INDEX.size]))
 
 

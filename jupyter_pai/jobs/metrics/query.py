@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Protocol
 
+from ...core.filesystem import read_at
 from ..events import MetricPoint, json_number
 from .resource_samples import METRICS, RECORD
 from .series import Columns
@@ -96,11 +97,6 @@ class ResourceUsage:
         }
 
     def _records(self, start: int, end: int | None) -> list[tuple[float, ...]]:
-        size = -1 if end is None else max(end - start, 0) * RECORD.size
-        try:
-            with open(self.path, "rb") as file:
-                file.seek(start * RECORD.size)
-                data = file.read(size)
-        except FileNotFoundError:
-            return []  # A queued job, or a platform without samples.
+        # Missing for a queued job, or a platform without samples.
+        data = read_at(self.path, start * RECORD.size, None if end is None else max(end - start, 0) * RECORD.size)
         return list(RECORD.iter_unpack(data[: len(data) // RECORD.size * RECORD.size]))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ConfigDict, NonNegativeInt, TypeAdapter
 
+from ...core.filesystem import read_at
 from ..events import MetricPoint
 
 if TYPE_CHECKING:
@@ -137,10 +138,13 @@ class Series:
     def read(self, name: str, start: int = 0, end: int | None = None) -> list[MetricPoint]:
         """Return the points of a metric with index `start` up to `end`, in order. Empty for an unknown name."""
         counts = self.cursor().counts
-        if name not in counts:
+        stop = counts.get(name, 0) if end is None else min(end, counts.get(name, 0))
+        if not 0 <= start < stop:
             return []
         path = self._file(list(counts).index(name))
-        return _read(path, name, start, counts[name] if end is None else min(end, counts[name]))
+        data = read_at(path, start * _POINT.size, (stop - start) * _POINT.size)
+        whole = data[: len(data) // _POINT.size * _POINT.size]
+        return [MetricPoint(name, step, value, time) for time, step, value in _POINT.iter_unpack(whole)]
 
     def columns(self, name: str, start: int = 0, end: int | None = None) -> Columns:
         """Return many points as arrays."""
@@ -163,8 +167,8 @@ class Series:
 
     def latest(self, cursor: Cursor | None = None) -> dict[str, MetricPoint]:
         """Return the last point of each metric that `cursor` counts."""
-        known = cursor or self.cursor()
-        return {name: MetricPoint(name, *point) for name, point in known.latest.items() if name in known.counts}
+        at = cursor or self.cursor()
+        return {name: MetricPoint(name, *point) for name, point in at.latest.items() if name in at.counts}
 
     def texts(self) -> list[dict[str, Any]]:
         """Return the texts written for TensorBoard: objects with tag, step, time and text."""
@@ -178,15 +182,6 @@ class Series:
         return self.folder / str(number)
 
 
-def _read(path: Path, name: str, start: int, stop: int) -> list[MetricPoint]:
-    if not 0 <= start < stop or not path.exists():
-        return []
-    with open(path, "rb") as file:
-        data = os.pread(file.fileno(), (stop - start) * _POINT.size, start * _POINT.size)
-    whole = data[: len(data) // _POINT.size * _POINT.size]
-    return [MetricPoint(name, step, value, time) for time, step, value in _POINT.iter_unpack(whole)]
-
-
 class SeriesWriter(Series):
     """The metrics of one job, for its single watcher. `at` is the cursor after the last `append`."""
 
@@ -197,6 +192,8 @@ class SeriesWriter(Series):
 
     def _healed(self) -> Cursor:
         """Return the stored cursor, or a new one in place of a damaged one, after which all sources are read again."""
+        if not self.cursor_file.exists():
+            return Cursor()
         try:
             cursor = Cursor.parse(self.cursor_file.read_text("utf-8"))
             for number, (name, count) in enumerate(cursor.counts.items()):
@@ -205,17 +202,12 @@ class SeriesWriter(Series):
             if cursor.texts and self.texts_file.stat().st_size < cursor.texts:
                 raise ValueError("texts are missing")
             return cursor
-        except FileNotFoundError as error:
-            if not self.cursor_file.exists():
-                return Cursor()
-            reason: Exception = error
-        except ValueError as error:
-            reason = error
-        aside = self.cursor_file.with_suffix(".damaged")
-        _log.warning("%s is damaged (%s): metrics are read again from the start; it is now %s.",
-                     self.cursor_file, reason, aside.name)  # fmt: skip
-        os.replace(self.cursor_file, aside)
-        return Cursor()
+        except (FileNotFoundError, ValueError) as error:
+            aside = self.cursor_file.with_suffix(".damaged")
+            _log.warning("%s is damaged (%s): metrics are read again from the start; it is now %s.",
+                         self.cursor_file, error, aside.name)  # fmt: skip
+            os.replace(self.cursor_file, aside)
+            return Cursor()
 
     def claim(self, names: Iterable[str]) -> None:
         """Reserve names for metrics of the log."""

@@ -313,7 +313,7 @@ def number_of(text: str) -> float | None:
         number = float(text)
     except ValueError:
         return None
-    return None if number != number else number
+    return number if number == number else None
 
 
 def storable(value: Any) -> Any:

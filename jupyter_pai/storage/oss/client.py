@@ -19,9 +19,9 @@ from ...cloud.alibaba.account import AlibabaAccount
 from ...cloud.alibaba.credentials import KeyChain
 from ...cloud.alibaba.error_codes import clock_error, error_of
 from ...core.errors import BadInput, BucketError, Conflict, PaiError, PermissionDenied, Unreachable
-from ...core.extras import require
 from ...core.host import is_loopback
 from ...core.i18n import _
+from ...core.plugins import require
 from .uri import OssUri
 
 T = TypeVar("T")

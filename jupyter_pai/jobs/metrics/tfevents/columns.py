@@ -12,13 +12,13 @@ import struct
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..series import POINT
-from .protobuf import BFLOAT16, EventRecord, read_record
+from .protobuf import BFLOAT16, EventRecord, read_record, width
 
 # Bytes before an event, and before and after it.
 HEADER = 12
@@ -158,7 +158,7 @@ class _Columns:
         self.lengths = lengths
         self.tags: dict[bytes, int] = {}
         self.texts: list[tuple[int, TextEvent]] = []
-        self.pieces: list[tuple[Ints, Ints, NDArray[np.generic], Ints, NDArray[np.generic]]] = []
+        self.pieces: list[tuple[NDArray[Any], ...]] = []
 
     def read(self, events: EventData) -> None:
         """Parse all records into `events`."""
@@ -209,7 +209,7 @@ class _Columns:
         mask[record.time_place : record.time_place + 8] = 0
         mask[record.step_at] = 0x80  # The continuation bits, which determine the length of the step.
         mask[scalar.tag] = 0
-        mask[scalar.place : scalar.place + _width(scalar.form)] = 0
+        mask[scalar.place : scalar.place + width(scalar.form)] = 0
         differ = np.zeros(len(rows), np.uint64)
         for n, bits in enumerate(mask.view("<u8")):
             if bits:
@@ -265,10 +265,9 @@ class _Columns:
                 for scalar in record.scalars:
                     taken.append((row, self._tag(row, scalar.tag), record.time, record.step, scalar.value))
         if taken:
-            numbers, tags, times, steps, values = zip(*taken, strict=True)
-            ints = [np.array(column, np.int64) for column in (numbers, tags, steps)]
-            floats = [np.array(column, np.float64) for column in (times, values)]
-            self.pieces.append((ints[0], ints[1], floats[0], ints[2], floats[1]))
+            kinds = (np.int64, np.int64, np.float64, np.int64, np.float64)
+            columns = zip(zip(*taken, strict=True), kinds, strict=True)
+            self.pieces.append(tuple(np.array(column, kind) for column, kind in columns))
 
     def _points(self) -> dict[bytes, NDArray[np.void]]:
         rows, tags, times, steps, values = (np.concatenate(parts) for parts in zip(*self.pieces, strict=True))
@@ -294,7 +293,3 @@ def _is_regular(record: EventRecord | None) -> bool:
         and len(record.scalars) == 1
         and record.scalars[0].place >= 0
     )
-
-
-def _width(form: str) -> int:
-    return 2 if form == BFLOAT16 else struct.calcsize(f"<{form}")

@@ -140,7 +140,7 @@ class _Tensor:
         return Scalar(tag, float(value if number == _UINT64_VAL else _signed(value)))
 
     def _fixed(self, tag: slice, at: int, end: int, form: str) -> Scalar | None:
-        if end - at != (2 if form == BFLOAT16 else struct.calcsize(f"<{form}")):
+        if end - at != width(form):
             return None
         return Scalar(tag, float(_number(self.data, at, form)), at, form)
 
@@ -193,6 +193,11 @@ def _varint(data: bytes, place: int, end: int) -> tuple[int, int]:
             return value & 0xFFFF_FFFF_FFFF_FFFF, place
         shift += 7
     raise ValueError("a number that does not end")
+
+
+def width(form: str) -> int:
+    """Return the size in bytes of a number of the given format."""
+    return 2 if form == BFLOAT16 else struct.calcsize(f"<{form}")
 
 
 def _signed(value: int) -> int:

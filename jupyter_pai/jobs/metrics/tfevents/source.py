@@ -14,6 +14,7 @@ from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
+from ....core.filesystem import modified
 from ....core.i18n import _
 from ..series import Cursor, MetricSource, Piece, SeriesWriter
 from .protobuf import read_record
@@ -87,7 +88,7 @@ class EventFileSource(MetricSource):
         return [*filter(None, [self._too_many]), *(file.note for file in self._files.values() if file.note)]
 
     def _folders_changed(self) -> bool:
-        return any(_mtime(folder) != known for folder, known in self._folders.items())
+        return any(modified(folder) != known for folder, known in self._folders.items())
 
     def _search(self) -> None:
         """Find the event files of this job, breadth first. A folder modified just now is scanned again, because another
@@ -97,7 +98,7 @@ class EventFileSource(MetricSource):
         ahead = deque([self.folder])
         while ahead and len(self._folders) < _MOST_FOLDERS and entries < _MOST_ENTRIES:
             folder = ahead.popleft()
-            changed = _mtime(folder)
+            changed = modified(folder)
             self._folders[folder] = changed if time.time_ns() - changed > _CLOCK * 1e9 else -1
             try:
                 with os.scandir(folder) as scan:
@@ -117,7 +118,7 @@ class EventFileSource(MetricSource):
     def _add(self, path: Path) -> None:
         below = path.relative_to(self.folder)
         key = f"{_ORIGIN}/{below}"
-        changed = _mtime(path)
+        changed = modified(path)
         # A file of an earlier job is checked again when it changes, because this job may have overwritten it.
         if key in self._files or self._earlier.get(path) == changed:
             return
@@ -195,13 +196,6 @@ def _name(run: str, tag: bytes) -> str:
 def _size(path: Path) -> int:
     try:
         return path.stat().st_size
-    except OSError:
-        return 0
-
-
-def _mtime(path: Path) -> int:
-    try:
-        return path.stat().st_mtime_ns
     except OSError:
         return 0
 
