@@ -57,7 +57,7 @@ class Call:
 
     method: str
     url: str
-    auth: Callable[[], Awaitable[httpx.Auth]]
+    auth: Callable[[], Awaitable[httpx.Auth | Callable[[httpx.Request], httpx.Request]]]
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
     repeat: bool = True
@@ -77,6 +77,7 @@ class Refusal:
     wait: float | None = None
 
 
+@dataclass(frozen=True)
 class Transport:
     """Sends the calls of one account, at most `pace` per second, in bursts of the same size. `read` maps error
     responses.
@@ -84,10 +85,9 @@ class Transport:
     Accounts of the same name share their rate limit.
     """
 
-    def __init__(self, account: str, read: Callable[[httpx.Response], Refusal], pace: float = 10) -> None:
-        self.account = account
-        self.read = read
-        self.pace = pace
+    account: str
+    read: Callable[[httpx.Response], Refusal]
+    pace: float = 10
 
     async def send(self, call: Call) -> dict[str, Any]:
         """Send a call and return the JSON object of its response, empty for an empty body.

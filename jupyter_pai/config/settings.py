@@ -23,6 +23,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -133,20 +134,18 @@ class Settings:
             return self.profiles[profile]
         if not backend:
             return self.profiles[self.default]
+        if backend not in self.backends:
+            raise NotFound(_("Unknown backend `{name}`.").format(name=backend), fix=suggestion(backend, self.backends))
         of_backend = [name for name, candidate in self.profiles.items() if candidate.backend == backend]
         if not of_backend:
-            raise self._no_profile_of(backend)
+            keys = ", ".join(self.backends[backend])
+            raise NotFound(
+                _("No profile uses the backend `{name}`.").format(name=backend),
+                fix=_("Add a profile: %pai profile set {name} KEY=VALUE …  Keys: {keys}.").format(
+                    name=backend, keys=keys
+                ),
+            )
         return self.profiles[next((n for n in (self.default, backend) if n in of_backend), of_backend[0])]
-
-    def _no_profile_of(self, backend: str) -> NotFound:
-        if backend not in self.backends:
-            text = _("Unknown backend `{name}`.").format(name=backend)
-            return NotFound(text, fix=suggestion(backend, self.backends))
-        add = _("Add a profile: %pai profile set {name} KEY=VALUE …  Keys: {keys}.")
-        keys = ", ".join(self.backends[backend])
-        return NotFound(
-            _("No profile uses the backend `{name}`.").format(name=backend), fix=add.format(name=backend, keys=keys)
-        )
 
 
 def user_file() -> Path:
@@ -164,7 +163,7 @@ def policy(system: Path = SYSTEM_FILE) -> Policy:
     Raises:
         SettingsError: naming the file and the line.
     """
-    return _policy(SettingsFile(system))
+    return Policy(_table([SettingsFile(system)], "policy", PolicyRules), system)
 
 
 def load(
@@ -181,7 +180,7 @@ def load(
         SettingsError: naming the file and the line.
     """
     files = [SettingsFile(path) for path in (system, user_file())]
-    rules = _policy(files[0])
+    rules = Policy(_table(files[:1], "policy", PolicyRules), system)
     locked = _locked(files[0], rules)
     _check_own(files[1], files[0], rules, locked)
     merged: dict[str, dict[str, Any]] = {"local": {"backend": "local"}} | _ready(models, discovered or {}, files)
@@ -237,12 +236,8 @@ def edit(
             )
         file.remove(profile)
     if default:
-        file.set_default(profile)
+        file.document["default"] = profile
     return file.save_checked(lambda: load(models, discovered, system))
-
-
-def _policy(system: SettingsFile) -> Policy:
-    return Policy(_table([system], "policy", PolicyRules), system.path)
 
 
 def _locked(system: SettingsFile, rules: Policy) -> set[str]:
@@ -252,10 +247,10 @@ def _locked(system: SettingsFile, rules: Policy) -> set[str]:
         SettingsError: if a locked profile does not exist, which is a mistake of the administrator.
     """
     names = system.profiles()
-    gone = [name for name in rules.rules.locked if not set("*?[") & set(name) and name not in names]
-    if gone:
-        text = _("Cannot lock the profile `{name}`, which does not exist in this file.").format(name=gone[0])
-        raise system.error(text, "locked", "[policy]")
+    for name in rules.rules.locked:
+        if not set("*?[") & set(name) and name not in names:
+            text = _("Cannot lock the profile `{name}`, which does not exist in this file.").format(name=name)
+            raise system.error(text, "locked", "[policy]")
     return rules.locked(names)
 
 
@@ -289,11 +284,9 @@ def _ready(
 
 
 def _fits(model: type[ProfileSettings], keys: Mapping[str, Any]) -> bool:
-    try:
-        model.model_validate(keys)
-    except ValidationError:
-        return False
-    return True
+    with suppress(ValidationError):
+        return bool(model.model_validate(keys))
+    return False
 
 
 def _profile(

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
+from ..core.cleanup import on_failure
 from ..core.errors import SettingsError
 from ..core.filesystem import replace_file
 from ..core.i18n import _
@@ -57,13 +58,9 @@ class SettingsFile:
 
     def default(self) -> str:
         """Return the name of the default profile, or an empty string."""
-        unknown = [key for key in self.document if key not in _TOP]
-        if unknown:
-            raise self.error(
-                _("Unknown setting `{key}`.").format(key=unknown[0]),
-                unknown[0],
-                fix=suggestion(unknown[0], _TOP),
-            )
+        for key in self.document:
+            if key not in _TOP:
+                raise self.error(_("Unknown setting `{key}`.").format(key=key), key, fix=suggestion(key, _TOP))
         return str(self.document.get("default", ""))
 
     def profiles(self) -> dict[str, dict[str, Any]]:
@@ -87,22 +84,19 @@ class SettingsFile:
             SettingsError: if a value cannot be represented in TOML.
         """
         try:
-            self._set(profile, values)
+            profiles = self.document.setdefault("profiles", tomlkit.table(is_super_table=True))
+            table = profiles.setdefault(profile, tomlkit.table())
+            for key, value in values.items():
+                if value is None:
+                    table.pop(key, None)
+                else:
+                    table[key] = value
             tomlkit.parse(tomlkit.dumps(self.document).encode())
         except (TOMLKitError, ValueError, TypeError, RecursionError) as error:
             raise SettingsError(
                 _("Cannot write this to a settings file: {error}.").format(error=error),
                 fix=_("Names and texts must be Unicode. Values must be text, numbers, booleans or lists of these."),
             ) from None
-
-    def _set(self, profile: str, values: Mapping[str, Any]) -> None:
-        profiles = self.document.setdefault("profiles", tomlkit.table(is_super_table=True))
-        table = profiles.setdefault(profile, tomlkit.table())
-        for key, value in values.items():
-            if value is None:
-                table.pop(key, None)
-            else:
-                table[key] = value
 
     def set_table(self, name: str, values: Mapping[str, Any]) -> None:
         """Replace the keys of a table other than a profile. An empty table is removed."""
@@ -112,17 +106,13 @@ class SettingsFile:
         table = self.document.setdefault(name, tomlkit.table())
         for key in [key for key in table if key not in values]:
             del table[key]
-        for key, value in values.items():
-            table[key] = value
+        table.update(values)
 
     def remove(self, profile: str) -> None:
         """Remove a profile. If it is the default, remove that setting too."""
         del self.document["profiles"][profile]
         if self.document.get("default") == profile:
             del self.document["default"]
-
-    def set_default(self, profile: str) -> None:
-        self.document["default"] = profile
 
     def save(self) -> None:
         """Replace the file atomically with mode 0600.
@@ -149,11 +139,8 @@ class SettingsFile:
         """
         before = self.text
         self.save()
-        try:
+        with on_failure(lambda: self.path.resolve().write_text(before, "utf-8")):
             return check()
-        except Exception:  # Never keep a file that cannot be loaded.
-            self.path.resolve().write_text(before, "utf-8")
-            raise
 
     def error(self, message: str, key: str = "", profile: str = "", fix: str = "") -> SettingsError:
         """Return an error with the file and the line of the key."""

@@ -116,7 +116,7 @@ class PaiError(Exception):
     @staticmethod
     def from_json(reply: Mapping[str, object]) -> PaiError:
         """Return the error represented by `as_json`. An unknown code becomes an `EngineError`."""
-        kind = _by_code().get(str(reply.get("code")), EngineError)
+        kind = _by_code(PaiError).get(str(reply.get("code")), EngineError)
         details = reply.get("details")
         return kind(
             str(reply.get("message", "")),
@@ -250,11 +250,8 @@ class ServerUnreachable(EngineError):
     status = 503
 
 
-def _by_code() -> dict[str, type[PaiError]]:
-    codes: dict[str, type[PaiError]] = {}
-    waiting = [PaiError]
-    while waiting:
-        kind = waiting.pop()
-        codes[kind.__name__] = kind
-        waiting.extend(kind.__subclasses__())
+def _by_code(kind: type[PaiError]) -> dict[str, type[PaiError]]:
+    codes = {kind.__name__: kind}
+    for below in kind.__subclasses__():
+        codes |= _by_code(below)
     return codes

@@ -9,8 +9,7 @@ from datetime import datetime
 from ..backends.reports import RemoteJob
 from ..config.settings import Profile
 from ..jobs.job import Job, JobStatus
-from ..jobs.job_dir import new_id, reserve
-from ..jobs.state_dir import Home, state_errors
+from ..jobs.state_dir import Home, new_id, reserve, state_errors
 from ..jobs.store.store import Store
 from .data.storages import Storages
 from .watcher.loop import Watcher

@@ -22,11 +22,10 @@ from ..core.i18n import _
 from ..core.secret import Secret
 from ..jobs import names as job_name
 from ..jobs.job import Job, JobStatus, now
-from ..jobs.job_dir import PackedCode, Reservation, packed_code, reserve, write_files
-from ..jobs.metrics.patterns import compile_pattern
+from ..jobs.metrics.log_source import compile_pattern
 from ..jobs.provenance import ProvenanceRecorder
 from ..jobs.spec import JobSpec
-from ..jobs.state_dir import Home, state_errors
+from ..jobs.state_dir import Home, PackedCode, Reservation, packed_code, reserve, state_errors, write_files
 from ..jobs.store.store import Store
 from ..source import pack as source, secret_scan
 from ..source.file_cache import FileMemory

@@ -21,8 +21,8 @@ from ..core.field_errors import fields
 from ..core.i18n import _
 from ..core.text import parse_size
 from ..jobs.job import Job, JobStatus, now
-from ..jobs.job_dir import PackedCode, new_id
 from ..jobs.spec import JobSpec
+from ..jobs.state_dir import PackedCode, new_id
 from ..source import pack as source
 from ..source.entry_point import script_of
 from ..source.pack import Manifest

@@ -18,7 +18,7 @@ from ...core.i18n import N_, _
 from ...jobs.datasets import DataSet
 from ...jobs.events import MetricPoint
 from ...jobs.job import JobStatus, now
-from ...jobs.metrics.patterns import compile_pattern
+from ...jobs.metrics.log_source import compile_pattern
 from ...jobs.spec import JobSpec, MetricDefinition
 from ..reports import OutputModel, RemoteJob, Report, Sample
 from .api import PaiApi, stamp

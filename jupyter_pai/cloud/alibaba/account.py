@@ -10,6 +10,7 @@ import json
 import os
 import socket
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -300,8 +301,6 @@ def _instance_environment() -> dict[str, Any]:
 
 
 def _reachable(host: str) -> bool:
-    try:
-        socket.create_connection((host, 80), _PROBE).close()
-    except OSError:
-        return False
-    return True
+    with suppress(OSError), socket.create_connection((host, 80), _PROBE):
+        return True
+    return False

@@ -1,18 +1,31 @@
-"""Metrics read from a growing log."""
+"""Metrics read from a growing log: matches of a job's metric definitions, and values written by `report`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ...core.errors import SpecError
 from ...core.i18n import _
 from ..job import now
 from ..logs.file import LogFile, instances, sizes
 from ..spec import MetricDefinition
-from .patterns import LogMetricScanner
 from .series import Cursor, MetricSource, Piece, SeriesWriter, pack
 
+if TYPE_CHECKING:
+    import regex
+
 _CHUNK = 1 << 20
+# The CPU time of a pattern in seconds, replenished by each byte scanned. A pattern that exceeds it, through
+# backtracking or by being slow for long, is disabled.
+_SECONDS = 1.0
+_BYTES_A_SECOND = 1_000_000
+_REPORT = "[pai] {"
 
 
 class LogMetricSource(MetricSource):
@@ -49,8 +62,8 @@ class LogMetricSource(MetricSource):
         for place, metric, step, value in metrics.points:
             # Metrics of different instances are kept in separate series.
             name = cursor.name_of(f"{metric}@{instance}" if rank else metric)
-            time = log.time_at(place) or now().timestamp()
-            points.setdefault(name, []).append(pack(time, counts.get(name, 0) if step is None else step, value))
+            moment = log.time_at(place) or now().timestamp()
+            points.setdefault(name, []).append(pack(moment, counts.get(name, 0) if step is None else step, value))
             counts[name] = counts.get(name, 0) + 1
         packed = {name: b"".join(parts) for name, parts in points.items()}
         return Piece(instance, offset + len(data), packed, progress=metrics.progress)
@@ -65,3 +78,143 @@ def _whole_lines(data: bytes, ended: bool) -> int:
     if ended and len(data) < _CHUNK:
         return len(data)
     return max(data.rfind(b"\n"), data.rfind(b"\r")) + 1 or (len(data) if len(data) == _CHUNK else 0)
+
+
+def compile_pattern(definition: MetricDefinition) -> regex.Pattern[str]:
+    """Compile the pattern of a definition.
+
+    Raises:
+        SpecError: if it is invalid, showing the position, or does not have exactly one capture group.
+    """
+    import regex  # Takes a megabyte of memory, so servers without such jobs do not import it.
+
+    try:
+        pattern = regex.compile(definition.regex, regex.MULTILINE)
+    except regex.error as error:
+        place = " " * (getattr(error, "pos", 0) or 0) + "^"
+        raise SpecError(
+            _("Invalid pattern of the metric `{name}`: {error}\n  {regex}\n  {place}").format(
+                name=definition.name, error=getattr(error, "msg", error), regex=definition.regex, place=place
+            ),
+            metric=definition.name,
+        ) from None
+    if pattern.groups != 1:
+        raise SpecError(
+            _(
+                "The pattern of the metric `{name}` needs exactly one capture group for the value, but has {n}: {regex}"
+            ).format(name=definition.name, n=pattern.groups, regex=definition.regex),
+            fix=_("Use (?:…) for all other groups, as in loss=([0-9.]+)."),
+            metric=definition.name,
+        )
+    return pattern
+
+
+@dataclass
+class LogMetrics:
+    """The metrics in a chunk of log, in order: (byte offset of the line, name, step or None, value)."""
+
+    points: list[tuple[int, str, int | None, float]] = field(default_factory=list)
+    progress: float | None = None
+    # Names of metrics with patterns that were disabled because they took too long.
+    given_up: list[str] = field(default_factory=list)
+
+
+class LogMetricScanner:
+    """Scans a log for metrics, chunk by chunk."""
+
+    def __init__(self, definitions: Iterable[MetricDefinition]) -> None:
+        self.patterns = {definition.name: compile_pattern(definition) for definition in definitions}
+        self._left = dict.fromkeys(self.patterns, _SECONDS)
+
+    def scan(self, data: bytes, offset: int) -> LogMetrics:
+        """Return the metrics in `data`, whole lines that begin at byte `offset` of the log. A carriage return also ends
+        a line, as in progress bars of tqdm."""
+        metrics = LogMetrics()
+        text = data.decode("utf-8", "surrogateescape").replace("\r", "\n")
+        byte_offset = _byte_offsets(text, offset, data.isascii())
+        for start, report in _reports(text):
+            self._reported(report, byte_offset(start), metrics)
+        for name in list(self.patterns):
+            byte_offset = _byte_offsets(text, offset, data.isascii())
+            try:
+                for start, match in self._matches(name, text, len(data)):
+                    with suppress(ValueError):
+                        metrics.points.append((byte_offset(start), name, None, float(match[1] or "")))
+            except TimeoutError:
+                del self.patterns[name]
+                metrics.given_up.append(name)
+        metrics.points.sort(key=lambda point: point[0])
+        return metrics
+
+    def _matches(self, name: str, text: str, size: int) -> Iterator[tuple[int, regex.Match[str]]]:
+        """Yield the first match of a pattern in each line, with the position of the line.
+
+        Raises:
+            TimeoutError: if the pattern has used up its time.
+        """
+        pattern = self.patterns[name]
+        left = min(self._left[name] + size / _BYTES_A_SECOND, _SECONDS)
+        begun, began = time.thread_time(), time.perf_counter()
+        place = 0
+        while place <= len(text):
+            # Wall-clock time is cheaper to read and never less than CPU time.
+            if time.perf_counter() - began > left and time.thread_time() - begun > left:
+                raise TimeoutError
+            match = pattern.search(text, place, timeout=left, concurrent=True)
+            if not match:
+                break
+            start = text.rfind("\n", 0, match.start()) + 1
+            end = text.find("\n", match.start())
+            end = len(text) if end < 0 else end
+            if match.end() > end:  # The match extends past the line, for example by `\s`. Repeat within the line.
+                match = pattern.search(text, start, end, timeout=left, concurrent=True)
+            if match:
+                yield start, match
+            place = end + 1
+        self._left[name] = max(left - (time.thread_time() - begun), 0.0)
+
+    @staticmethod
+    def _reported(line: str, offset: int, metrics: LogMetrics) -> None:
+        # Other lines are of the program and only resemble those of `report`.
+        with suppress(ValueError, TypeError, KeyError, OverflowError, RecursionError):
+            report = json.loads(line)
+            if "metric" in report:
+                step = report.get("step")
+                name = str(report["metric"]).encode("utf-8", "replace").decode()[:200]
+                metrics.points.append((offset, name, None if step is None else _step(step), float(report["value"])))
+            elif "progress" in report and (progress := float(report["progress"])) == progress:
+                metrics.progress = min(max(progress, 0.0), 1.0)
+
+
+def _reports(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the JSON objects written by `report`, with the position of their line. Uses no regular expression, because
+    many unterminated lines would take quadratic time."""
+    place = 0
+    while (place := text.find(_REPORT, place)) >= 0:
+        end = text.find("\n", place)
+        end = len(text) if end < 0 else end
+        begin, close = place + len(_REPORT) - 1, text.rfind("}", place, end)
+        if close >= 0:
+            yield text.rfind("\n", 0, place) + 1, text[begin : close + 1]
+        place = end
+
+
+def _byte_offsets(text: str, offset: int, is_ascii: bool) -> Callable[[int], int]:
+    """Return a function from a position in `text` to a byte offset in the log. Call it with increasing positions."""
+    if is_ascii:
+        return lambda place: offset + place
+    done = [0, offset]
+
+    def of(place: int) -> int:
+        done[1] += len(text[done[0] : place].encode("utf-8", "surrogateescape"))
+        done[0] = place
+        return done[1]
+
+    return of
+
+
+def _step(value: object) -> int:
+    step = int(value)  # type: ignore[call-overload]  # what is no number raises, and is meant to
+    if not -(2**63) <= step < 2**63:
+        raise OverflowError
+    return int(step)

@@ -20,9 +20,8 @@ from typing import Any
 from ...core.errors import Conflict, NotFound
 from ...core.i18n import _
 from ..job import Job, JobStatus
-from ..job_dir import JobRecord, read_records
 from ..spec import STORED
-from ..state_dir import JobFolder, state_errors
+from ..state_dir import JobFolder, JobRecord, read_records, state_errors
 from .database import Database, Table, number_of, query, storable, transaction
 from .events import add_event
 from .query import JobFilter

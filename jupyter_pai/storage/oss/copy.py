@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from ...core.cleanup import on_failure
-from ...core.errors import Conflict, PaiError
+from ...core.errors import PaiError
 from ..base import Progress
 from .client import OssClient
-from .multipart import FORBID, exists_error, matching_etag
+from .multipart import FORBID, create, matching_etag
 from .transfer import Meter, run_parallel
 from .uri import OssUri
 
@@ -64,28 +65,22 @@ def _remove(client: OssClient, goal: OssUri, keys: Sequence[str]) -> None:
             client.call(goal, "delete_object", key)
 
 
+@dataclass
 class _Copy:
     """The copy of one object."""
 
-    def __init__(self, client: OssClient, source: OssUri, goal: OssUri) -> None:
-        self.client = client
-        self.source = source
-        self.goal = goal
+    client: OssClient
+    source: OssUri
+    goal: OssUri
 
     def at_once(self) -> None:
-        attempts = 0
-
-        def ask(bucket: Any) -> None:
-            nonlocal attempts
-            attempts += 1
-            bucket.copy_object(self.source.bucket, self.source.key, self.goal.key, headers=FORBID)
-
-        try:
-            self.client.ask(self.goal, ask)
-        except Conflict:
-            # The response to an earlier attempt may have been lost.
-            if attempts == 1 or not self._is_there():
-                raise exists_error(self.goal) from None
+        source, key = self.source, self.goal.key
+        create(
+            self.client,
+            self.goal,
+            lambda bucket: bucket.copy_object(source.bucket, source.key, key, headers=FORBID),
+            self._matching_etag,
+        )
 
     def in_parts(self, size: int, part: int, meter: Meter) -> None:
         import oss2
@@ -115,16 +110,16 @@ class _Copy:
             try:
                 self.client.ask(self.goal, finish)
             except PaiError:
-                if not self._is_there():  # Otherwise only the response was lost.
+                if not self._matching_etag():  # Otherwise only the response was lost.
                     raise
 
     def _abort(self, upload_id: str) -> None:
         with contextlib.suppress(PaiError):
             self.client.call(self.goal, "abort_multipart_upload", self.goal.key, upload_id)
 
-    def _is_there(self) -> bool:
-        """Return whether the target has the same bytes."""
+    def _matching_etag(self) -> str | None:
+        """Return the ETag of the target if it has the same bytes."""
         with contextlib.suppress(PaiError):
             head = self.client.call(self.source, "head_object", self.source.key)
-            return matching_etag(self.client, self.goal, int(head.headers.get("x-oss-hash-crc64ecma", -1))) is not None
-        return False
+            return matching_etag(self.client, self.goal, int(head.headers.get("x-oss-hash-crc64ecma", -1)))
+        return None

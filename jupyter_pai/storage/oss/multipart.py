@@ -13,9 +13,10 @@ import json
 import os
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 from ...core.cleanup import on_failure
 from ...core.errors import BadInput, Conflict, EngineError, NotFound, PaiError, Refused
@@ -25,6 +26,7 @@ from .client import OssClient
 from .transfer import Body, Meter, combine_crc64, crc64, run_parallel
 from .uri import OssUri
 
+T = TypeVar("T")
 FORBID = {"x-oss-forbid-overwrite": "true"}
 # Seconds until an interrupted upload is abandoned. Its parts incur costs.
 _KEPT = 7 * 86_400.0
@@ -153,26 +155,17 @@ class _Checkpoint:
             self.path.unlink(missing_ok=True)
 
 
+@dataclass
 class _Upload:
     """The upload of one open file."""
 
-    def __init__(
-        self,
-        client: OssClient,
-        uri: OssUri,
-        checkpoint: _Checkpoint,
-        source: Path,
-        descriptor: int,
-        overwrite: bool,
-        meter: Meter,
-    ) -> None:
-        self.client = client
-        self.uri = uri
-        self.checkpoint = checkpoint
-        self.source = source
-        self.descriptor = descriptor
-        self.overwrite = overwrite
-        self.meter = meter
+    client: OssClient
+    uri: OssUri
+    checkpoint: _Checkpoint
+    source: Path
+    descriptor: int
+    overwrite: bool
+    meter: Meter
 
     def run(self) -> Written:
         if not self.overwrite:
@@ -223,8 +216,8 @@ class _Upload:
             data = os.pread(self.descriptor, length, (number - 1) * self.checkpoint.part_size)
         if len(data) != length:
             raise self._changed()
-        upload = partial(self._upload_part, number)
-        part = send_part(self.client, self.uri, data, upload, self.meter, (self.uri.key, number))
+        send = checked(data, partial(self._upload_part, number), self.meter, (self.uri.key, number))
+        part = self.client.ask(self.uri, send)
         self.checkpoint.add(number, part)
         return part
 
@@ -265,18 +258,11 @@ class _Upload:
         self.checkpoint.remove()
 
 
-def send_part(
-    client: OssClient,
-    uri: OssUri,
-    data: bytes,
-    action: Callable[[Any, Body], Any],
-    meter: Meter,
-    piece: object,
-) -> _Part:
-    """Send bytes with `action`, and retry if their CRC differs."""
+def checked(data: bytes, action: Callable[[Any, Body], Any], meter: Meter, piece: object) -> Callable[[Any], _Part]:
+    """Return a function that sends bytes with `action` and fails, to be retried, if their CRC differs."""
     crc = crc64(data)
 
-    def ask(bucket: Any) -> _Part:
+    def send(bucket: Any) -> _Part:
         import oss2
 
         result = action(bucket, Body(data, meter, piece))
@@ -284,7 +270,30 @@ def send_part(
             raise oss2.exceptions.InconsistentError("the CRC differs", result.request_id)
         return _Part(result.etag, crc)
 
-    return client.ask(uri, ask)
+    return send
+
+
+def create(client: OssClient, uri: OssUri, action: Callable[[Any], T], matching: Callable[[], T | None]) -> T:
+    """Create an object with `action`. If the response to an earlier attempt was lost, return the result of `matching`,
+    which checks that the existing object is the same.
+
+    Raises:
+        Conflict: if another object exists.
+    """
+    attempts = 0
+
+    def attempt(bucket: Any) -> T:
+        nonlocal attempts
+        attempts += 1
+        return action(bucket)
+
+    try:
+        return client.ask(uri, attempt)
+    except Conflict:
+        result = matching() if attempts > 1 else None
+        if result is None:
+            raise exists_error(uri) from None
+        return result
 
 
 def matching_etag(client: OssClient, uri: OssUri, crc: int) -> str | None:

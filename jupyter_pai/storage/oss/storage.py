@@ -19,7 +19,7 @@ from ..base import File, OpenFile, Progress, Storage
 from ..staging import Staging, read_errors
 from .client import OssClient
 from .copy import copy_objects
-from .multipart import FORBID, Written, exists_error, matching_etag, send_part, upload_file
+from .multipart import FORBID, Written, checked, create, matching_etag, upload_file
 from .transfer import Meter, crc64, read_body, run_ordered, run_parallel
 from .uri import OssUri
 
@@ -133,21 +133,16 @@ class OssStorage(Storage):
     def _put_whole(self, source: Path | bytes, address: OssUri, overwrite: bool, meter: Meter) -> Written:
         data = source if isinstance(source, bytes) else _read(source)
         headers = {} if overwrite else FORBID
-        attempts = 0
-
-        def action(bucket: Any, body: Any) -> Any:
-            nonlocal attempts
-            attempts += 1
-            return bucket.put_object(address.key, body, headers=headers)
-
-        try:
-            return Written(len(data), send_part(self.client, address, data, action, meter, address.key).etag)
-        except Conflict:
-            # The response to an earlier attempt may have been lost.
-            etag = matching_etag(self.client, address, crc64(data)) if attempts > 1 else None
-            if etag is None:
-                raise exists_error(address) from None
-            return Written(len(data), etag)
+        send = checked(
+            data, lambda bucket, body: bucket.put_object(address.key, body, headers=headers), meter, address.key
+        )
+        etag = create(
+            self.client,
+            address,
+            lambda bucket: send(bucket).etag,
+            lambda: matching_etag(self.client, address, crc64(data)),
+        )
+        return Written(len(data), etag)
 
     def _send(
         self, folder: Path, files: Sequence[tuple[str, int]], uri: str, overwrite: bool, progress: Progress | None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import copy_context
+from dataclasses import dataclass
 from functools import cache, reduce
 from mmap import mmap
 from typing import Any, TypeVar
@@ -53,22 +54,22 @@ class Meter:
             self._progress(done, max(self.whole, done))
 
 
+@dataclass
 class Body:
     """A request body. Sent in larger chunks than the 16 KiB in which requests reads a file."""
 
-    def __init__(self, data: bytes, meter: Meter, piece: object) -> None:
-        self._data = memoryview(data)
-        self._meter = meter
-        self._piece = piece
+    data: bytes
+    meter: Meter
+    piece: object
 
     def __len__(self) -> int:
-        return len(self._data)
+        return len(self.data)
 
     def __iter__(self) -> Iterator[memoryview]:
-        for start in range(0, len(self._data), _SLICE):
-            self._meter.count(self._piece, start)
-            yield self._data[start : start + _SLICE]
-        self._meter.count(self._piece, len(self._data))
+        for start in range(0, len(self.data), _SLICE):
+            self.meter.count(self.piece, start)
+            yield memoryview(self.data)[start : start + _SLICE]
+        self.meter.count(self.piece, len(self.data))
 
 
 def read_body(result: Any, size: int, meter: Meter | None, piece: object) -> bytes:
@@ -98,8 +99,7 @@ def run_parallel(tasks: Iterable[Callable[[], T]], meter: Meter, threads: int = 
         meter.report()
         # Keep the language of the caller for messages.
         futures = [pool.submit(copy_context().run, task) for task in tasks]
-        waiting: Iterable[Future[T]] = futures
-        while waiting := wait(waiting, _REPORT_INTERVAL, FIRST_EXCEPTION).not_done:
+        while wait(futures, _REPORT_INTERVAL, FIRST_EXCEPTION).not_done:
             meter.report()
             for future in futures:
                 if future.done():

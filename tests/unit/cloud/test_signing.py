@@ -12,7 +12,7 @@ from alibabacloud_openapi_util.client import Client as Official
 from hypothesis import given, strategies as some
 
 from jupyter_pai.cloud.alibaba.credentials import AccessKey
-from jupyter_pai.cloud.alibaba.signing import Acs3, authorization, query_string
+from jupyter_pai.cloud.alibaba.openapi import authorization, query_string, sign
 from jupyter_pai.core.secret import Secret
 
 KEY = AccessKey("testAK", Secret("testSK"))
@@ -86,7 +86,7 @@ def official(request: httpx.Request, query: dict[str, str]) -> str:
 
 def signed(key: AccessKey = KEY, path: str = "/", **request: Any) -> httpx.Request:
     fresh = httpx.Request(request.pop("method", "GET"), f"https://pai.cn-hangzhou.aliyuncs.com{path}", **request)
-    return next(Acs3(key, "ListTrainingJobs", "2022-01-12").auth_flow(fresh))
+    return sign(key, "ListTrainingJobs", "2022-01-12", fresh)
 
 
 @given(

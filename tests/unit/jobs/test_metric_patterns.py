@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from jupyter_pai.core.errors import SpecError
-from jupyter_pai.jobs.metrics.patterns import LogMetricScanner, compile_pattern
+from jupyter_pai.jobs.metrics.log_source import LogMetricScanner, compile_pattern
 from jupyter_pai.jobs.spec import MetricDefinition
 
 from ...support.fuzz import MANY
