@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,13 +24,10 @@ class ServerRoot:
         Raises:
             UsageError: if the path leads above the root.
         """
-        try:
-            target = Path(os.path.realpath(self.path / text.strip("/")))
-        except ValueError:
-            target = None
-        if target is None or ".." in text.split("/"):
-            raise self._refusal(text)
-        return target
+        if ".." not in text.split("/"):
+            with suppress(ValueError):
+                return Path(os.path.realpath(self.path / text.strip("/")))
+        raise self._refusal(text)
 
     def within(self, text: str) -> Path:
         """Resolve a path below the root for writing.

@@ -148,11 +148,10 @@ def _node(node: dict[str, Any], known: dict[str, Any], within: tuple[str, ...]) 
 
 def _field(name: str, value: dict[str, Any], known: dict[str, Any], within: tuple[str, ...]) -> dict[str, Any]:
     schema = _node(value, known, within)
-    title = value.get("title", "")
-    # Pydantic derives a title from the name by itself.
-    own_title = title if title and title != name.replace("_", " ").title() else ""
     plain = name.replace("_", " ")
-    schema["title"] = _(own_title or plain[:1].upper() + plain[1:])
+    title = value.get("title") or plain.title()
+    # Pydantic derives a title from the name by itself.
+    schema["title"] = _(plain[:1].upper() + plain[1:] if title == plain.title() else title)
     if description := value.get("description", ""):
         schema["description"] = _(description)
     return schema

@@ -180,15 +180,13 @@ _VARIABLES = "PATH HOME XDG_CONFIG_HOME LD_LIBRARY_PATH PYTHONPATH PYTHONUSERBAS
 
 def public_url(url: str) -> str:
     """Return the URL of a repository without user, password and query, or an empty string if it cannot be parsed."""
-    if "://" in url:
-        try:
-            parts = urlsplit(url)
-            host = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
-        except ValueError:
-            return ""
+    if "://" not in url:  # The syntax of ssh (user@host:path), or a path.
+        return url.rpartition("@")[2]
+    with contextlib.suppress(ValueError):
+        parts = urlsplit(url)
+        host = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
         return f"{parts.scheme}://{host}{parts.path}"
-    # The syntax of ssh (user@host:path), or a path.
-    return url.rpartition("@")[2]
+    return ""
 
 
 _TELL = """

@@ -55,8 +55,7 @@ def for_jupyterlab(catalogue: Catalog, language: str) -> dict[str, Any]:
     for message in catalogue:
         if message.id and message.string:
             key = message.id if isinstance(message.id, str) else message.id[0]
-            value = message.string
-            texts[key] = [value] if isinstance(value, str) else list(value)
+            texts[key] = [message.string] if isinstance(message.string, str) else list(message.string)
     return texts
 
 

@@ -46,7 +46,7 @@ class File(NamedTuple):
         return self.path.endswith("/")
 
 
-class OpenFile(ABC):
+class OpenFile(contextlib.AbstractContextManager["OpenFile"]):
     """A file open for reading. `file` describes it at the time of opening."""
 
     file: File
@@ -60,9 +60,6 @@ class OpenFile(ABC):
     @abstractmethod
     def close(self) -> None:
         """Release the resources of the file."""
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()

@@ -224,7 +224,7 @@ def _inside(top: str, path: str) -> str:
         ValueError: if the result is outside the folder.
         OSError: if it does not exist.
     """
-    if "\0" in path or any(part in ("", ".", "..") for part in path.split("/")):
+    if "\0" in path or {"", ".", ".."} & {*path.split("/")}:
         raise ValueError(_("not a valid path inside this folder"))
     real = os.path.realpath(os.path.join(top, path), strict=True)
     if not Path(real).is_relative_to(top):

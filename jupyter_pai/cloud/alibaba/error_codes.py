@@ -111,7 +111,11 @@ def read_refusal(response: httpx.Response, what: str, key: AccessKey) -> Refusal
         request_id=request_id,
         http_status=response.status_code,
     )
-    _name_action(error, body.get("AccessDeniedDetail"))
+    denied = body.get("AccessDeniedDetail")
+    action = str(denied.get("AuthAction") or "") if isinstance(denied, Mapping) else ""
+    if isinstance(error, PermissionDenied) and action:  # An administrator has to grant it.
+        error.details["action"] = action
+        error.fix = _("Ask an administrator of the account for the RAM action `{action}`.").format(action=action)
     return Refusal(error, isinstance(error, Throttled) or code == "SignatureNonceUsed", wait)
 
 
@@ -174,11 +178,3 @@ def _fields(text: str) -> dict[str, Any]:
         content = {name: value.strip() for name, value in re.findall(r"<(\w+)>([^<]*)</\1>", text)}
     pairs = content.items() if isinstance(content, dict) else ()
     return {name[:1].upper() + name[1:]: value for name, value in pairs if value}
-
-
-def _name_action(error: PaiError, denied: object) -> None:
-    """Add the denied action to an error if the response contains it, because an administrator has to grant it."""
-    action = str(denied.get("AuthAction") or "") if isinstance(denied, Mapping) else ""
-    if isinstance(error, PermissionDenied) and action:
-        error.details["action"] = action
-        error.fix = _("Ask an administrator of the account for the RAM action `{action}`.").format(action=action)

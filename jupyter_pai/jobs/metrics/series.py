@@ -59,15 +59,6 @@ class Cursor:
     texts: NonNegativeInt = 0
     latest: dict[str, tuple[int, float, float]] = field(default_factory=dict)
 
-    @classmethod
-    def parse(cls, text: str) -> Cursor:
-        """Parse the JSON of a cursor.
-
-        Raises:
-            ValueError: if it is invalid.
-        """
-        return _CURSOR.validate_json(text, strict=True)
-
     def copy(self) -> Cursor:
         return Cursor(
             dict(self.offsets), dict(self.counts), self.progress, dict(self.origins), self.texts, dict(self.latest)
@@ -131,7 +122,7 @@ class Series:
         """Return the current cursor. Metrics are in the order of their first appearance. A damaged file counts as empty
         until the job's watcher repairs it."""
         try:
-            return Cursor.parse(self.cursor_file.read_text("utf-8"))
+            return _CURSOR.validate_json(self.cursor_file.read_bytes(), strict=True)
         except (FileNotFoundError, ValueError):
             return Cursor()
 
@@ -195,7 +186,7 @@ class SeriesWriter(Series):
         if not self.cursor_file.exists():
             return Cursor()
         try:
-            cursor = Cursor.parse(self.cursor_file.read_text("utf-8"))
+            cursor = _CURSOR.validate_json(self.cursor_file.read_bytes(), strict=True)
             for number, (name, count) in enumerate(cursor.counts.items()):
                 if self._file(number).stat().st_size < count * _POINT.size:
                     raise ValueError(f"{name}: points are missing")

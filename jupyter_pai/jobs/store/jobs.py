@@ -58,8 +58,8 @@ class JobTable(Table):
         Raises:
             Conflict: if one of `uses` was deleted.
         """
-        if existing := db.execute("SELECT id FROM job WHERE key = ?", (key,)).fetchone():
-            return _job(db, existing[0])
+        if existing := _one(db, "key = ?", key):
+            return existing
         if admit:
             admit(db.execute("SELECT COUNT(*) FROM job WHERE NOT ended").fetchone()[0])
         for used in uses:
@@ -103,8 +103,10 @@ class JobTable(Table):
             add_event(db, job.id, "status", {"status": job.status.value, "reason": job.reason})
         else:
             add_event(db, job.id, "detail", _difference(before, job))
+        key, attach_key = db.execute("SELECT key, attach_key FROM job WHERE id = ?", (job.id,)).fetchone()
+        uses = db.execute("SELECT used_id FROM job_use WHERE job_id = ? ORDER BY used_id", (job.id,))
         with contextlib.suppress(OSError):  # The next change writes it again.
-            self._write_record(_record(db, job))
+            self._write_record(JobRecord(job, key, attach_key, tuple(used for (used,) in uses)))
         return job
 
     @transaction
@@ -270,12 +272,6 @@ def _insert(db: sqlite3.Connection, record: JobRecord) -> None:
 def _insert_labels(db: sqlite3.Connection, job: Job) -> None:
     labels = [(job.id, storable(key), storable(value)) for key, value in job.labels.items()]
     db.executemany("INSERT INTO label VALUES (?, ?, ?)", labels)
-
-
-def _record(db: sqlite3.Connection, job: Job) -> JobRecord:
-    key, attach_key = db.execute("SELECT key, attach_key FROM job WHERE id = ?", (job.id,)).fetchone()
-    uses = db.execute("SELECT used_id FROM job_use WHERE job_id = ? ORDER BY used_id", (job.id,))
-    return JobRecord(job, key, attach_key, tuple(used for (used,) in uses))
 
 
 def _relabel(job: Job, changes: Mapping[str, str | None]) -> Job:

@@ -31,6 +31,8 @@ _TIMEOUT = (10.0, 60.0)
 _CONNECTIONS = 32
 _EXPIRED = re.compile(r"InvalidAccessKeyId|SecurityToken")
 _PASSING = re.compile(r"Throttl|QpsLimitExceeded|RequestTimeout$|ServiceBusy")
+# The region in an endpoint, except that of global acceleration.
+_REGION = re.compile(r"//(?:oss|vpc100-oss)-(?!accelerate)([a-z0-9-]+?)(-internal)?\.aliyuncs\.com")
 _PUBLIC = ".aliyuncs.com"
 
 logging.getLogger("stamina").addHandler(logging.NullHandler())
@@ -91,6 +93,7 @@ class OssClient:
     def _new_bucket(self, endpoint: str, name: str, **options: Any) -> Any:
         import oss2
 
+        region = _REGION.search(endpoint)
         session = oss2.Session(pool_size=_CONNECTIONS)
         # Otherwise requests would replace the signature with a password from ~/.netrc.
         session.session.auth = lambda request: request
@@ -103,7 +106,7 @@ class OssClient:
             session=session,
             connect_timeout=_TIMEOUT,
             app_name="jupyter-pai",
-            region=_region(endpoint) or self.account.region,
+            region=region[1] if region else self.account.region,
             is_path_style=_is_path_style(endpoint),
             **options,
         )
@@ -221,11 +224,6 @@ def _date(error: Any) -> str:
 def _public(host: str) -> str:
     """Return the public name of an internal host. Which of the two is used depends on the profile."""
     return host.lower().replace(f"-internal{_PUBLIC}", _PUBLIC)
-
-
-def _region(endpoint: str) -> str:
-    match = re.search(r"//(?:oss|vpc100-oss)-([a-z0-9-]+?)(-internal)?\.aliyuncs\.com", endpoint)
-    return "" if not match or match[1].startswith("accelerate") else match[1]
 
 
 def _is_path_style(endpoint: str) -> bool:

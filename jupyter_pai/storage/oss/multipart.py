@@ -171,7 +171,7 @@ class _Upload:
         if not self.overwrite:
             with contextlib.suppress(NotFound):
                 self.client.call(self.uri, "head_object", self.uri.key)
-                raise exists_error(self.uri)
+                raise _exists_error(self.uri)
         parts = self._uploaded()
         if not self.checkpoint.upload_id:
             self.checkpoint.begin(self.client.call(self.uri, "init_multipart_upload", self.uri.key).upload_id)
@@ -248,7 +248,7 @@ class _Upload:
                 self._abort()
                 if self.overwrite:
                     raise
-                raise exists_error(self.uri) from None
+                raise _exists_error(self.uri) from None
         self.checkpoint.remove()
         return Written(self.checkpoint.size, etag)
 
@@ -292,7 +292,7 @@ def create(client: OssClient, uri: OssUri, action: Callable[[Any], T], matching:
     except Conflict:
         result = matching() if attempts > 1 else None
         if result is None:
-            raise exists_error(uri) from None
+            raise _exists_error(uri) from None
         return result
 
 
@@ -305,7 +305,7 @@ def matching_etag(client: OssClient, uri: OssUri, crc: int) -> str | None:
     return None
 
 
-def exists_error(uri: OssUri) -> Conflict:
+def _exists_error(uri: OssUri) -> Conflict:
     """Return the error for an object that exists and must not be replaced."""
     return Conflict(
         _("{file} already exists.").format(file=uri),

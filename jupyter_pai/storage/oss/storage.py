@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -288,11 +289,7 @@ def _file(one: Any, prefix: str) -> File:
 
 def _problem(path: str) -> str:
     """Return the reason that a key cannot be a file path below a folder, or an empty string."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return _("not a valid path inside this folder")
-    bad = "\0" in path or any(part in ("", ".", "..") for part in path.split("/"))
+    bad = re.search(r"[\0\ud800-\udfff]", path) or {"", ".", ".."} & {*path.split("/")}
     return _("not a valid path inside this folder") if bad else ""
 
 

@@ -83,12 +83,8 @@ class OssUri:
 
 def _check_key(uri: str, key: str) -> None:
     """Source: "Object naming conventions" of OSS."""
-    try:
-        length = len(key.encode())
-    except UnicodeEncodeError:
-        length = -1
-    bad = length < 0 or key.startswith(("/", "\\")) or re.search(r"[\x00-\x1f\x7f]", key)
-    if bad or length > _LONGEST_KEY:
+    bad = key.startswith(("/", "\\")) or re.search(r"[\x00-\x1f\x7f\ud800-\udfff]", key)
+    if bad or len(key.encode()) > _LONGEST_KEY:
         raise BadInput(
             _("`{uri}` has a key that OSS does not allow.").format(uri=ascii(uri) if bad else f"{uri[:100]}…"),
             fix=_(
