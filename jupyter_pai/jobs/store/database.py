@@ -205,14 +205,14 @@ class Database:
             self._connection = None
 
 
-class Table:
+class StoreTable:
     """Rows of a database, read and changed by methods that are a `query` or a `transaction`."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
 
 
-S = TypeVar("S", bound=Table)
+S = TypeVar("S", bound=StoreTable)
 
 
 def query(method: Callable[Concatenate[S, sqlite3.Connection, P], T]) -> Callable[Concatenate[S, P], T]:

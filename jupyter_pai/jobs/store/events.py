@@ -10,10 +10,10 @@ from typing import Any
 
 from ..events import JobEvent
 from ..job import now
-from .database import Table, query, transaction
+from .database import StoreTable, query, transaction
 
 
-class EventTable(Table):
+class EventTable(StoreTable):
     """The events of all jobs."""
 
     @transaction

@@ -22,7 +22,7 @@ from ...core.i18n import _
 from ..job import Job, JobStatus
 from ..spec import STORED
 from ..state_dir import JobFolder, JobRecord, read_records, state_errors
-from .database import Database, Table, number_of, query, storable, transaction
+from .database import Database, StoreTable, number_of, query, storable, transaction
 from .events import add_event
 from .query import JobFilter
 
@@ -33,7 +33,7 @@ _ROW = ("id", "name", "backend", "profile", "remote_id", "status", "pinned", "no
 _DETAIL = tuple(name for name in Job.model_fields if name not in {*_ROW, "spec"})
 
 
-class JobTable(Table):
+class JobTable(StoreTable):
     """The jobs of a state folder. `folders` is the folder that holds theirs."""
 
     def __init__(self, database: Database, folders: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from .database import Database, Table, query, transaction
+from .database import Database, StoreTable, query, transaction
 from .events import EventTable
 from .jobs import JobTable, fill
 
@@ -43,7 +43,7 @@ class FinishedJob(NamedTuple):
     bytes: int | None
 
 
-class DiskUsageTable(Table):
+class DiskUsageTable(StoreTable):
     """Disk usage: measured sizes, candidates for removal, and files still to be removed.
 
     Only files that no longer change are measured, each once. Paths are relative to the state folder: `jobs/<id>`.

@@ -23,7 +23,7 @@ from ...core.errors import BadInput, Conflict, EngineError, NotFound, PaiError, 
 from ...core.i18n import _
 from ..staging import read_errors
 from .client import OssClient
-from .transfer import Body, Meter, combine_crc64, crc64, run_parallel
+from .transfer import Meter, UploadBody, combine_crc64, crc64, run_parallel
 from .uri import OssUri
 
 T = TypeVar("T")
@@ -221,7 +221,7 @@ class _Upload:
         self.checkpoint.add(number, part)
         return part
 
-    def _upload_part(self, number: int, bucket: Any, body: Body) -> Any:
+    def _upload_part(self, number: int, bucket: Any, body: UploadBody) -> Any:
         return bucket.upload_part(self.uri.key, self.checkpoint.upload_id, number, body)
 
     def _changed(self) -> BadInput:
@@ -258,14 +258,16 @@ class _Upload:
         self.checkpoint.remove()
 
 
-def checked(data: bytes, action: Callable[[Any, Body], Any], meter: Meter, piece: object) -> Callable[[Any], _Part]:
+def checked(
+    data: bytes, action: Callable[[Any, UploadBody], Any], meter: Meter, piece: object
+) -> Callable[[Any], _Part]:
     """Return a function that sends bytes with `action` and fails, to be retried, if their CRC differs."""
     crc = crc64(data)
 
     def send(bucket: Any) -> _Part:
         import oss2
 
-        result = action(bucket, Body(data, meter, piece))
+        result = action(bucket, UploadBody(data, meter, piece))
         if result.crc is not None and result.crc != crc:
             raise oss2.exceptions.InconsistentError("the CRC differs", result.request_id)
         return _Part(result.etag, crc)

@@ -55,7 +55,7 @@ class Meter:
 
 
 @dataclass
-class Body:
+class UploadBody:
     """A request body. Sent in larger chunks than the 16 KiB in which requests reads a file."""
 
     data: bytes
