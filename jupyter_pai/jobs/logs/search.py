@@ -6,7 +6,7 @@ import threading
 import time
 from array import array
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from ...core.errors import UsageError
 from ...core.i18n import _
@@ -81,14 +81,11 @@ def _pattern(text: str, regex: bool, case: bool) -> Finder:
             ),
         ) from None
 
-    def find(data: bytes) -> Callable[[int], int]:
-        def next_one(begin: int) -> int:
-            match = pattern.search(data, begin)
-            return match.start() if match else -1
+    def find(data: bytes, begin: int) -> int:
+        match = pattern.search(data, begin)
+        return match.start() if match else -1
 
-        return next_one
-
-    return find
+    return lambda data: partial(find, data)
 
 
 class LogMatches:

@@ -13,6 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -125,27 +126,21 @@ class LogView:
         complete = True
         matches: list[tuple[int, int, int]] = []
         for k, log in enumerate(self.logs):
-            hits = self._hits(log, query)
+            finder = compile_finder(query[0], regex=query[1], case=query[2])
+            hits = self._views.recall(("hits", log.path, query), partial(LogMatches, log, finder))
 
             def position(offset: int, k: int = k, log: LogFile = log) -> int:
                 return self.order.position(k, log.line_at(offset))
 
             with hits.lock:
                 complete &= hits.advance(until)
-                unfinished = hits.last() if complete else []
-                known = hits.offsets
-                whole = bisect_left(known, self.order.total, key=position)
-                place = bisect_left(known, line, hi=whole, key=position)
-                some = known[max(place - n, 0) : place] if back else known[place : min(place + n, whole)]
-            open_ones = [o for o in unfinished if position(o) < self.order.total]
-            total += whole + len(open_ones)
+                offsets = hits.offsets + array("q", hits.last() if complete else ())
+            shown = bisect_left(offsets, self.order.total, key=position)
+            place = bisect_left(offsets, line, hi=shown, key=position)
+            some = offsets[max(place - n, 0) : place] if back else offsets[place : min(place + n, shown)]
+            total += shown
             rank += place
             matches += [(position(offset), k, offset) for offset in some]
-            for offset in open_ones:
-                is_before = position(offset) < line
-                rank += is_before
-                if is_before == back:
-                    matches.append((position(offset), k, offset))
         matches.sort()
         matches = matches[max(len(matches) - n, 0) :] if back else matches[:n]
         return {
@@ -154,11 +149,6 @@ class LogView:
             "first": rank - len(matches) if back else rank,
             "hits": [self._hit(*one) for one in matches],
         }
-
-    def _hits(self, log: LogFile, query: Query) -> LogMatches:
-        text, regex, case = query
-        finder = compile_finder(text, regex=regex, case=case)
-        return self._views.recall(("hits", log.path, query), lambda: LogMatches(log, finder))
 
     def _hit(self, position: int, rank: int, offset: int) -> dict[str, Any]:
         log = self.logs[rank]
