@@ -29,8 +29,13 @@ from ...core.plugins import require
 from ...core.secret import Secret
 
 _PREFIX = "ALIBABA_CLOUD_"
-# Variables that configure a source of keys.
-_SOURCES = tuple(_PREFIX + name for name in ("ACCESS_KEY_ID", "OIDC_TOKEN_FILE", "ECS_METADATA", "CREDENTIALS_URI"))
+# Variables that configure a source of keys. Full names, which the reference of variables finds in the code.
+_SOURCES = (
+    "ALIBABA_CLOUD_ACCESS_KEY_ID",
+    "ALIBABA_CLOUD_OIDC_TOKEN_FILE",
+    "ALIBABA_CLOUD_ECS_METADATA",
+    "ALIBABA_CLOUD_CREDENTIALS_URI",
+)
 # Seconds for which a key is reused. In the last quarter of an hour of a key, the library sends a request at each call,
 # which upload threads would make for each part.
 _REUSED_FOR = 2.0
@@ -177,8 +182,8 @@ def _provider(profile: str) -> Any:
 
 
 def _from_variables() -> AccessKey | None:
-    names = ("ACCESS_KEY_ID", "ACCESS_KEY_SECRET", "SECURITY_TOKEN")
-    key_id, secret, token = (os.environ.get(_PREFIX + name, "") for name in names)
+    names = ("ALIBABA_CLOUD_ACCESS_KEY_ID", "ALIBABA_CLOUD_ACCESS_KEY_SECRET", "ALIBABA_CLOUD_SECURITY_TOKEN")
+    key_id, secret, token = (os.environ.get(name, "") for name in names)
     return _access_key(key_id, secret, token) if key_id and secret else None
 
 
