@@ -18,7 +18,7 @@ from ..engine.data.outputs import FileChunk
 from ..engine.data.storages import Root
 from ..engine.data.transfers import Transfer
 from ..storage.local import path_of
-from .endpoint import Body, Context, Json, Schema, TypedDict, check_range, endpoint
+from .endpoint import Context, Json, RequestBody, Schema, TypedDict, check_range, endpoint
 from .outputs import TransferReply
 
 _LARGEST_PAGE = 10_000
@@ -87,7 +87,7 @@ class StoragesReply(TypedDict):
     storages: list[StorageRoot]
 
 
-class DataCopy(Body):
+class DataCopy(RequestBody):
     """Files to copy between a storage and a local path of the engine."""
 
     uri: str = Field(min_length=1, max_length=4096, description="A file, or a folder with a trailing slash.")
@@ -103,7 +103,7 @@ class DataCopy(Body):
     profile: str = Field("", description=_ACCOUNT)
 
 
-class DataPlace(Body):
+class DataPlace(RequestBody):
     """A folder to create: the URI, or a path below it."""
 
     uri: str = Field(min_length=1, max_length=4096)
@@ -111,7 +111,7 @@ class DataPlace(Body):
     profile: str = Field("", description=_ACCOUNT)
 
 
-class DataMove(Body):
+class DataMove(RequestBody):
     """A file or folder to rename or to move within its storage."""
 
     uri: str = Field(min_length=1, max_length=4096, description="A file, or a folder with a trailing slash.")
@@ -120,7 +120,7 @@ class DataMove(Body):
     profile: str = Field("", description=_ACCOUNT)
 
 
-class Upload(Body):
+class Upload(RequestBody):
     """A file of a browser to upload in pieces."""
 
     uri: str = Field(min_length=1, max_length=4096, description="The destination folder.")

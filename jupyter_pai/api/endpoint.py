@@ -74,7 +74,7 @@ class Context:
         return copy.as_json() | {"place": self.relative(Path(copy.folder) if copy.folder else None)}
 
 
-class Body(BaseModel):
+class RequestBody(BaseModel):
     """The JSON of a request. Unknown fields are refused. The validator is built with the first request."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)

@@ -16,7 +16,7 @@ from ..engine.data.transfers import Transfer, plan_download
 from ..jobs.job import Job
 from ..storage.base import Storage
 from ..storage.local import path_of
-from .endpoint import Body, Context, Json, Schema, TypedDict, endpoint
+from .endpoint import Context, Json, RequestBody, Schema, TypedDict, endpoint
 
 
 class OutputFile(TypedDict):
@@ -92,7 +92,7 @@ class CopiesReply(TypedDict):
     copies: list[TransferReply]
 
 
-class Download(Body):
+class Download(RequestBody):
     """The files of an output channel to download."""
 
     channel: str = "model"
@@ -153,7 +153,6 @@ async def peek(
 
 
 def _channel(context: Context, job: Job, channel: str) -> tuple[Storage, str]:
-    """Return the storage and the URI of an output channel."""
     uri = channels.channel_uri(job, channel)
     return context.service.storages.of(uri, job.profile), uri
 

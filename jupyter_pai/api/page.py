@@ -18,7 +18,7 @@ from ..engine.requests import Prune, parse
 from ..engine.retention import Pruned
 from ..jobs.job import Job
 from ..jobs.spec import JobSpec
-from .endpoint import ENDPOINTS, Body, Context, Json, Schema, TypedDict, endpoint
+from .endpoint import ENDPOINTS, Context, Json, RequestBody, Schema, TypedDict, endpoint
 
 _FOLDER = "pai-tutorials"
 
@@ -54,7 +54,7 @@ class TutorialsReply(TypedDict):
     given: list[str]
 
 
-class TutorialPlace(Body):
+class TutorialPlace(RequestBody):
     """The parent of the folder of tutorial notebooks."""
 
     folder: str = Field("", max_length=4096, description="Path below the folder that JupyterLab shows.")

@@ -18,7 +18,7 @@ from ..core.i18n import _
 from ..engine.requests import parse
 from ..jobs.job import Job, JobStatus
 from ..jobs.logs.view import parse_time
-from .endpoint import Body, Context, Schema, Time, TypedDict, endpoint
+from .endpoint import Context, RequestBody, Schema, Time, TypedDict, endpoint
 from .jobs import JobReply
 
 T = TypeVar("T")
@@ -153,7 +153,7 @@ class TerminalLinkReply(TypedDict):
     url: str
 
 
-class Adopt(Body):
+class Adopt(RequestBody):
     """A job of a platform to import."""
 
     remote_id: str = Field(min_length=1, max_length=200, description="The job's id on its platform.")

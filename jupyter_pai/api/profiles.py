@@ -12,13 +12,13 @@ from pydantic import ConfigDict, Field, RootModel
 from ..core.errors import PaiError, UsageError
 from ..core.i18n import _
 from ..core.secret import Secret
-from .endpoint import Body, Context, Json, Schema, TypedDict, endpoint
+from .endpoint import Context, Json, RequestBody, Schema, TypedDict, endpoint
 
 # Maximum length of a profile's name in the audit log.
 _LONGEST = 200
 
 
-class ProfileChange(Body):
+class ProfileChange(RequestBody):
     """`values` are the keys to set; null removes a key. `default` selects the profile as the default one."""
 
     values: dict[str, Any] | None = None
@@ -128,7 +128,7 @@ async def _audit(context: Context, verb: str, profile: str) -> AsyncIterator[Non
         yield
 
 
-class SecretValue(Body):
+class SecretValue(RequestBody):
     """The value of a secret. Only jobs receive it."""
 
     model_config = ConfigDict(hide_input_in_errors=True)

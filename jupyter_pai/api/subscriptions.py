@@ -131,10 +131,7 @@ class Subscriptions:
             pass  # The page is closed.
         except Exception:
             _logger.exception("jupyter-pai: a subscription failed: %s", subscription)
-            failure = EngineError(
-                _("Unexpected error. See the log for details."), fix=_("Please report it with the log.")
-            )
-            await self._refuse(subscription.id, failure)
+            await self._refuse(subscription.id, unexpected())
         finally:
             if self._tasks.get(subscription.id) is asyncio.current_task():
                 del self._tasks[subscription.id]
@@ -146,6 +143,11 @@ class Subscriptions:
     async def _reply(self, subscription_id: object, message: dict[str, Any]) -> None:
         # Waits until the message was sent: a slow page delays only its own subscriptions.
         await self._send(json.dumps({"id": subscription_id} | message))
+
+
+def unexpected() -> EngineError:
+    """Return the error to show for an internal error, which is logged."""
+    return EngineError(_("Unexpected error. See the log for details."), fix=_("Please report it with the log."))
 
 
 async def _jobs(service: JobService, subscription: Subscribe) -> AsyncIterator[dict[str, Any]]:

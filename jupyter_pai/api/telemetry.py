@@ -80,8 +80,8 @@ async def log(
         await context.service.watcher.ensure_fresh(job)
     file = context.service.log(job, instance)
     if follow:
-        start = file.last_lines(tail, limit) if tail else file.line_offset(line) if line else offset
-        return context.service.follow_log(job, instance, start)
+        offset = file.last_lines(tail, limit) if tail else file.line_offset(line) if line else offset
+        return context.service.follow_log(job, instance, offset)
     if line or lines:
         # In a thread, since the first request of a page counts all lines of the log.
         first, end = await asyncio.to_thread(_page, file, line, lines)

@@ -17,7 +17,7 @@ from ..engine.tensorboard.tensorboards import TensorBoards
 from ..engine.watcher.remote_event_files import event_files_of
 from ..jobs.job import Job
 from ..storage.local import path_of
-from .endpoint import Body, Context, Json, Schema, TypedDict, endpoint
+from .endpoint import Context, Json, RequestBody, Schema, TypedDict, endpoint
 
 _MOST_JOBS = 20
 
@@ -52,13 +52,13 @@ class PlatformBoardsReply(TypedDict):
     boards: list[Board]
 
 
-class TensorBoardRequest(Body):
+class TensorBoardRequest(RequestBody):
     """`jobs` are ids, beginnings of ids, names, or `last`."""
 
     jobs: list[str] = Field(min_length=1, max_length=_MOST_JOBS)
 
 
-class PlatformBoardRequest(Body):
+class PlatformBoardRequest(RequestBody):
     """`job` is an id, the beginning of an id, a name, or `last`."""
 
     job: str
@@ -77,24 +77,18 @@ async def start_tensorboard(context: Context, body: TensorBoardRequest) -> Annot
     boards = _boards(context, jobs)
     context.service.profiles.policy().check_tensorboard()
     idle_minutes = context.service.profiles.settings().tensorboard.idle_minutes
-    folders = await _mirrored(context, jobs)
+    # Local copies of remote event files, by job id.
+    folders: dict[str, Path] = {}
+    for job in jobs:
+        if mirror := event_files_of(job, context.service.home.job(job.id), context.service.storages.of):
+            await asyncio.to_thread(mirror.refresh)
+            folders[job.id] = mirror.folder
 
     def on_use() -> None:
         for job_id in folders:
             context.service.watcher.request_refresh(job_id, stays=True)
 
     return (await boards.start(jobs, 60 * idle_minutes, folders, on_use)).as_json()
-
-
-async def _mirrored(context: Context, jobs: Sequence[Job]) -> dict[str, Path]:
-    """Fetch the remote event files of jobs, and return their local folders by job id."""
-    home, storage_of = context.service.home, context.service.storages.of
-    folders: dict[str, Path] = {}
-    for job in jobs:
-        if mirror := event_files_of(job, home.job(job.id), storage_of):
-            await asyncio.to_thread(mirror.refresh)
-            folders[job.id] = mirror.folder
-    return folders
 
 
 @endpoint("DELETE", "/tensorboards/{tensorboard}")

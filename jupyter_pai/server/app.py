@@ -72,7 +72,7 @@ class PaiApp(ExtensionApp):
 
     def initialize_settings(self) -> None:
         self.engine = Engine(self.settings["base_url"], _contents_root(self.serverapp))
-        self.info_file: Path | None = None
+        self.info_file = Path(jupyter_runtime_dir()) / f"jupyter-pai-{os.getpid()}.json"
         self.task: asyncio.Task[None] | None = None
         self.settings["jupyter_pai_engine"] = self.engine
 
@@ -92,7 +92,6 @@ class PaiApp(ExtensionApp):
     async def _start_jupyter_server_extension(self, serverapp: Any) -> None:
         """Publish the server's address for its kernels and terminals, and start the engine. Called once the server
         listens."""
-        self.info_file = Path(jupyter_runtime_dir()) / f"jupyter-pai-{os.getpid()}.json"
         try:
             ServerInfo(
                 url=serverapp.connection_url,
@@ -127,9 +126,8 @@ class PaiApp(ExtensionApp):
         if self.task:
             self.task.cancel()
             await asyncio.gather(self.task, return_exceptions=True)
-        if self.info_file:
-            self.info_file.unlink(missing_ok=True)
-            os.environ.pop(VARIABLE, None)
+        self.info_file.unlink(missing_ok=True)
+        os.environ.pop(VARIABLE, None)
         await self.engine.close()
 
 

@@ -21,7 +21,7 @@ from ..api.api import call
 from ..api.endpoint import encode
 from ..api.route import PREFIX, Route
 from ..api.routes import ROUTES
-from ..api.subscriptions import Subscriptions
+from ..api.subscriptions import Subscriptions, unexpected
 from ..core.errors import EngineError, NotFound, PaiError, UsageError
 from ..core.i18n import _, use_language
 
@@ -84,8 +84,7 @@ class PaiHandler(KernelAccess, APIHandler):
             phrase = HTTPStatus(status_code).phrase if status_code in HTTPStatus._value2member_map_ else ""
             self.refuse(EngineError(error.log_message or error.reason or phrase), status_code)
         else:
-            message = _("Unexpected error. See the log for details.")
-            self.refuse(EngineError(message, fix=_("Please report it with the log.")), status_code)
+            self.refuse(unexpected(), status_code)
 
     def refuse(self, error: PaiError, status: int) -> None:
         """Reply with an error."""

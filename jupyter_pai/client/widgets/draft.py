@@ -67,7 +67,7 @@ class Draft:
         self.changed()
 
 
-class Table(MutableMapping[str, Any]):
+class DraftTable(MutableMapping[str, Any]):
     """A table of a draft's spec, such as its hyperparameters, edited in place. Inner tables are of this class, too.
     Lists are returned as tuples, since changing a copy has no effect: ``form.source["exclude"] = [*old, "*.csv"]``."""
 
@@ -81,7 +81,7 @@ class Table(MutableMapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         value = self._values()[name]
         if isinstance(value, dict):
-            return Table(self._draft, *self._path, name)
+            return DraftTable(self._draft, *self._path, name)
         return tuple(value) if isinstance(value, list) else value
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -150,7 +150,7 @@ class Attributes:
         if name.startswith("_") or name not in self._schema:
             raise AttributeError(_("A form has no field `{name}`.").format(name=name), name=name, obj=self)
         if name in _TABLES:
-            return Table(self.draft, name)
+            return DraftTable(self.draft, name)
         value = self.draft.get(name)
         return tuple(value) if isinstance(value, list) else value
 
