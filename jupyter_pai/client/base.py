@@ -6,9 +6,9 @@ Light: imports the standard library only.
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import time
-import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -82,7 +82,7 @@ class Client(ABC):
             "spec": self._plain(spec),
             "backend": backend,
             "python": sys.executable,
-            "key": uuid.uuid4().hex,
+            "key": os.urandom(16).hex(),
             "attach": attach,
             "notebook": notebook or current_notebook(),
             "confirmed": confirmed,
@@ -125,7 +125,7 @@ class Client(ABC):
     ) -> dict[str, Any]:
         """Submit the spec and code of a job again, with changes. `resume` passes the job's checkpoints on."""
         body = {
-            "key": uuid.uuid4().hex,
+            "key": os.urandom(16).hex(),
             "changes": changes or {},
             "backend": backend,
             "resume": resume,

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
-import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -28,6 +26,9 @@ def save_frame(frame: Any, name: str, folder: Path) -> Path:
     Raises:
         BadInput: if it cannot be written.
     """
+    import hashlib  # Here: clients, which import this module, start faster without these.
+    import tempfile
+
     form = "parquet" if hasattr(frame, "write_parquet") or find_spec("pyarrow") else "csv"
     with tempfile.TemporaryDirectory(dir=folder, prefix=".frame-") as temporary:
         path = Path(temporary) / "frame"
