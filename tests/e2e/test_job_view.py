@@ -49,6 +49,15 @@ def test_a_job_view_updates_live(lab: Lab, page: Page, tmp_path: Path) -> None:
     expect(page.locator(VIEW)).to_have_attribute("aria-label", "Training job digits")
     log.focus()
     expect(log).to_be_focused()
+    # Letters are not shortcuts of the notebook: B would insert a cell, X would cut one.
+    cells = page.locator(".jp-Notebook .jp-Cell")
+    count = cells.count()
+    for target in (log, page.get_by_role("tab", name="Overview"), page.get_by_role("button", name="Pin")):
+        target.focus()
+        page.keyboard.press("b")
+        page.keyboard.press("x")
+        expect(target).to_be_focused()
+        expect(cells).to_have_count(count)
 
 
 TICK = """

@@ -12,6 +12,7 @@ import type { Verb } from '../api/routes.js';
 import { record, string } from '../api/wire.js';
 import { TrainForm } from '../train/form.js';
 import { TrainPanelModel } from '../train/panelmodel.js';
+import { keepPlainKey } from '../ui/keys.js';
 import { VisibilityObserver } from '../ui/visibility.js';
 import { prepare } from './page.js';
 import type { IFormWidget } from './synchronize.js';
@@ -20,7 +21,7 @@ import { synchronize } from './synchronize.js';
 /** Show the form of a widget in a node; return a function that removes it. `texts` is a catalog, empty for English. */
 export function show(widget: IFormWidget, node: HTMLElement, texts: unknown): () => void {
   const { container, ...page } = prepare(node, texts);
-  node.addEventListener('keydown', stopKey);
+  node.addEventListener('keydown', keepPlainKey);
   const onSubmitted = (name: string) => page.host.notify(page.trans.__('Submitted: %1', name), 'success');
   const engine = new FormEngine(widget, page.trans, onSubmitted);
   const context = { ...page, engine };
@@ -36,20 +37,12 @@ export function show(widget: IFormWidget, node: HTMLElement, texts: unknown): ()
     }
   });
   return () => {
-    node.removeEventListener('keydown', stopKey);
+    node.removeEventListener('keydown', keepPlainKey);
     visibility.dispose();
     stop();
     root.unmount();
     engine.dispose();
   };
-}
-
-/** Keep keys of the form from the page, where single letters and Enter are shortcuts for cells. */
-function stopKey(event: KeyboardEvent): void {
-  const isShortcut = event.ctrlKey || event.metaKey || event.altKey || event.key === 'Escape';
-  if (!isShortcut || event.key === 'Enter') {
-    event.stopPropagation();
-  }
 }
 
 /** The engine of a form whose initial request is stored in its widget. */

@@ -16,6 +16,7 @@ import type { IContext, ITabProps } from '../ui/context.js';
 import { useChanges, useClock } from '../ui/context.js';
 import { duration, shortNumber } from '../ui/format.js';
 import { useKeptFocus } from '../ui/hooks.js';
+import { keepPlainKey } from '../ui/keys.js';
 import { StatusBadge } from '../ui/statusbadge.js';
 import { Actions } from './actions.js';
 import { Events } from './events.js';
@@ -60,6 +61,7 @@ export function JobView(props: IProps): React.JSX.Element {
       ref={box}
       className="jp-pai-Job"
       role="group"
+      onKeyDown={keepPlainKey}
       aria-label={job ? trans.__('Training job %1', job.name) : trans.__('Training job')}
     >
       <Connection {...props} connection={model.connection} />
