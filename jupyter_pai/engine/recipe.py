@@ -1,8 +1,8 @@
-"""A spec as the line that asks for it: the way back from `submission`.
+"""A spec as a cell, a command line, Python and JSON, which submit it again.
 
-Each form gives an equal spec when it is run where the folder of code lies. What no option can say (a backend's own
-options, files made of a notebook) goes with ``--spec`` on the command line, and as Python in a cell. Of secrets there
-are only names in a spec.
+Each form yields an equal spec when it runs in the folder of the code. Values without an option (a backend's own
+options, files made of a notebook) are passed with ``--spec`` on the command line, and as Python in a cell. A spec
+contains only the names of secrets.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from math import inf, isfinite
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
@@ -19,24 +20,27 @@ from ..core.errors import NotebookError
 from ..jobs.spec import JobSpec
 from ..source import script
 
-_PLAIN = ("name", "profile", "command", "python", "image", "instance_type", "instance_count", "cpu", "gpu", "memory")
+_PLAIN = (
+    "name", "profile", "command", "python", "image", "instance_type", "instance_count", "cpu", "gpu", "memory",
+    "max_run_time",
+)  # fmt: skip
 _TABLES = {
     "hyperparameters": "hp", "inputs": "input", "outputs": "output", "environment": "env", "labels": "label",
 }  # fmt: skip
 _LISTS = {"include": "include", "exclude": "exclude", "allow_secret": "allow-secret"}
 _CONTAINERS = ("auto", "podman", "docker", "none")
 _HEADER = "# %%pai_train\n"
-# What a magic would take for a variable; not in the values of these options.
+# Texts that a magic replaces by variables, except in the values of these options.
 _VARIABLE = re.compile(r"\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*")
 _VERBATIM = ("--metric", "--command")
 
 
-# Options with their values, flags with none; None where no options can say it.
+# Options with their values, empty for flags; None if options cannot express the spec.
 _Pairs = list[tuple[str, str]] | None
 
 
 class Recipe(NamedTuple):
-    """The same spec in four forms: for a cell, for a terminal, for a script, for `--spec`."""
+    """One spec in four forms: for a cell, for a terminal, for a script, and for `--spec`."""
 
     cell: str
     cli: str
@@ -47,16 +51,18 @@ class Recipe(NamedTuple):
 def recipe(
     spec: JobSpec, backend: str = "", *, profile: str = "", named: bool = True, script: JobSpec | None = None
 ) -> Recipe:
-    """How to ask for a spec once more, on a backend's default `profile` if one is given. JSON has no word for a
-    backend, and gets the profile. Unless it is `named`, each submit of it gets a name of its own. `script` is the spec
-    with a script made of its notebook, if that is to run: lines say so, and the other forms have it.
+    """Return the forms of a spec, for a backend if one is given. JSON has the `profile` instead of a backend. Without
+    `named`, each submit generates a name. `script` is the spec with a script made of its notebook: lines have an option
+    for it, the other forms have the script.
     """
     values = (script or spec).model_dump(mode="json", exclude_defaults=True)
     if not named:
         del values["name"]
     if not spec.source.folder:
-        values["source"] = {"folder": ""} | values.get("source", {})  # Not said, it would be that of who asks.
-    python = _python(values | ({"backend": backend} if backend else {}))
+        values["source"] = {"folder": ""} | values.get("source", {})  # The default is the caller's folder.
+    arguments = values | ({"backend": backend} if backend else {})
+    fields = "".join(f"    {name}={_literal(value, 1)},\n" for name, value in arguments.items())
+    python = f"import jupyter_pai\n\njob = jupyter_pai.submit(\n{fields})"
     options = _options(spec)
     if options is not None:
         options = [pair for pair in options if named or pair[0] != "--name"]
@@ -68,7 +74,7 @@ def recipe(
 
 
 def _cell(spec: JobSpec, pairs: _Pairs) -> str:
-    """The magic; empty if it cannot say this."""
+    """Return the magic; empty if it cannot express the spec."""
     if pairs is None or not all(_is_plain(option, value) for option, value in pairs):
         return ""
     if code := _code_of(spec):
@@ -85,7 +91,7 @@ def _cli(spec: JobSpec, values: Mapping[str, Any], pairs: _Pairs, backend: str) 
         words = [*filter(None, [target]), *_words(pairs)]
         if all(word.replace("\n", "").isprintable() for word in words):
             return shlex.join(["jupyter", "pai", "submit", *words])
-    # No line of indented JSON is the word that ends it.
+    # No line of indented JSON is the end marker.
     also = f"--backend {shlex.quote(backend)} " if backend else ""
     return f"jupyter pai submit {also}--spec /dev/stdin <<'JSON'\n{_json(values)}\nJSON"
 
@@ -106,44 +112,33 @@ def _words(pairs: list[tuple[str, str]]) -> Iterator[str]:
 
 
 def _options(spec: JobSpec) -> _Pairs:
-    """Each option with its value, flags with none; None if there is something that options cannot say."""
+    """Return the options of a spec; None if options cannot express it."""
     source = spec.source
     container = str(spec.options.get("container", ""))
-    if spec.layout != "usercode" or not source.folder or not _are_pairs(spec):
+    if spec.layout != "usercode" or not source.folder:
         return None
     if spec.options and (len(spec.options) > 1 or container not in _CONTAINERS):
         return None
-    given = [("--source", source.folder), *_plain(spec)]
-    for field, option in _TABLES.items():
-        given += [(f"--{option}", f"{name}={value}") for name, value in getattr(spec, field).items()]
-    given += [("--secret", name if name == kept else f"{name}={kept}") for name, kept in spec.secrets.items()]
-    given += [("--metric", f"{one.name}={one.regex}") for one in spec.metric_definitions]
-    given += [("--requirement", text) for text in spec.requirements]
-    for field, option in _LISTS.items():
-        given += [(f"--{option}", text) for text in getattr(source, field)]
-    given += [("--output-path", spec.output_path)] * bool(spec.output_path)
-    given += [("--container", container)] * bool(container)
-    if not all(value for _option, value in given):
+    values = spec.model_dump(include=set(_PLAIN), exclude_defaults=True)
+    values = {name: f"{value:g}" if value == inf else str(value) for name, value in values.items()}
+    pairs = [(option, name, value) for field, option in _TABLES.items() for name, value in getattr(spec, field).items()]
+    pairs += [("metric", one.name, one.regex) for one in spec.metric_definitions]
+    options = [("--source", source.folder)]
+    options += [(f"--{name.replace('_', '-')}", values[name]) for name in _PLAIN if name in values]
+    options += [(f"--{option}", f"{name}={value}") for option, name, value in pairs]
+    options += [("--secret", name if name == kept else f"{name}={kept}") for name, kept in spec.secrets.items()]
+    options += [("--requirement", text) for text in spec.requirements]
+    options += [(f"--{option}", text) for field, option in _LISTS.items() for text in getattr(source, field)]
+    options += [("--output-path", spec.output_path)] * bool(spec.output_path)
+    options += [("--container", container)] * bool(container)
+    are_pairs = all(name and "=" not in name for _option, name, _value in pairs)
+    if not are_pairs or not all(value for _option, value in options):
         return None
-    return given + [("--tty", "")] * spec.tty + [("--no-gitignore", "")] * (not source.gitignore)
-
-
-def _plain(spec: JobSpec) -> Iterator[tuple[str, str]]:
-    defaults = {name: field.default for name, field in JobSpec.model_fields.items()}
-    for name in (*_PLAIN, "max_run_time"):
-        value = getattr(spec, name)
-        if value != defaults[name]:
-            yield f"--{name.replace('_', '-')}", f"{value:g}" if value == float("inf") else str(value)
-
-
-def _are_pairs(spec: JobSpec) -> bool:
-    """Return whether all names can be written as NAME=VALUE."""
-    names = [name for field in _TABLES for name in getattr(spec, field)]
-    return all(name and "=" not in name for name in [*names, *(one.name for one in spec.metric_definitions)])
+    return options + [("--tty", "")] * spec.tty + [("--no-gitignore", "")] * (not source.gitignore)
 
 
 def _target(spec: JobSpec) -> str | None:
-    """The script as `submit` takes it: empty if there is none, None if it cannot."""
+    """Return the script as an argument of `submit`: empty if there is none, None if `submit` does not accept it."""
     if spec.source.files:
         return None
     if not spec.entry_point:
@@ -169,18 +164,13 @@ def _code_of(spec: JobSpec) -> str:
 
 def _json(values: Mapping[str, Any]) -> str:
     text = json.dumps(values, ensure_ascii=False, indent=2)
-    # What cannot be seen is escaped: pasted into a terminal, it would do things there.
+    # Escape invisible characters: pasted into a terminal, they would control it.
     return re.sub(r"[^\n -~]", lambda one: one[0] if one[0].isprintable() else json.dumps(one[0])[1:-1], text)
 
 
-def _python(values: Mapping[str, Any]) -> str:
-    fields = "".join(f"    {name}={_literal(value, 1)},\n" for name, value in values.items())
-    return f"import jupyter_pai\n\njob = jupyter_pai.submit(\n{fields})"
-
-
 def _literal(value: object, depth: int) -> str:
-    """A JSON value as Python writes it, one entry a line."""
-    if (isinstance(value, float) and value in (float("inf"), float("-inf"))) or value != value:
+    """Return a JSON value as Python code, one entry per line."""
+    if isinstance(value, float) and not isfinite(value):
         return f'float("{value}")'
     if not isinstance(value, (dict, list)) or not value:
         return repr(value)

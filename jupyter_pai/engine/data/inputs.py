@@ -2,6 +2,9 @@
 
 Uploads go below the platform's own folder, under the digest of their content. Downloads go into the state folder, under
 the digest of URI and version; those not used for long are removed.
+
+The digest of a local file is cached with its size, time of change and inode, and computed again if one of them changes.
+The modification time is not used, because it can be set back.
 """
 
 from __future__ import annotations
@@ -20,16 +23,20 @@ from urllib.parse import unquote, urlsplit
 
 from ...backends.base import Backend, Capability
 from ...core.errors import BadInput, NotFound, PaiError, Unsupported
+from ...core.filesystem import replace_file
 from ...core.i18n import _
 from ...core.lease import Lease
 from ...jobs.datasets import is_dataset
 from ...jobs.spec import JobSpec
 from ...jobs.state_dir import Home, state_errors
 from ...storage.base import Progress, Storage
-from ...storage.staging import walk
-from .fingerprint import fingerprint
+from ...storage.staging import read_errors, walk
 from .storages import Storages
 
+# Characters of a digest that names data.
+_LENGTH = 32
+# A file changed this recently may change again with the same time stamp, so its digest is not cached yet.
+_RACY_NS = 2_000_000_000
 _ARCHIVE, _REQUIREMENTS = "source.tar.gz", "requirements.txt"
 
 
@@ -108,7 +115,7 @@ class Inputs:
     def _send(self, uri: str, base: str, profile: str, progress: Progress) -> str:
         path = _path_of(uri)
         storage = self.storages.of(base, profile)
-        digest = fingerprint(path, self.home.inputs / "known")
+        digest = _fingerprint(path, self.home.inputs / "known")
         if path.is_dir():
             return _send_folder(storage, path, base, digest, progress)
         target = storage.join(storage.join(base, digest), path.name)
@@ -128,7 +135,7 @@ class Inputs:
             top, name = storage.split(uri)
             content, files = [entry], [name]
         versions = [[file.path, file.size, file.version] for file in content]
-        key = hashlib.sha256(json.dumps([uri, versions]).encode()).hexdigest()[:32]
+        key = hashlib.sha256(json.dumps([uri, versions]).encode()).hexdigest()[:_LENGTH]
         data, ready = self.home.inputs / key / "data", self.home.inputs / key / "ready"
         with state_errors(self.home.inputs), _locked(Lease(self.home.inputs / f"{key}.lock")):
             if not ready.exists():
@@ -210,3 +217,50 @@ def _locked(lease: Lease) -> Iterator[None]:
         yield
     finally:
         lease.release()
+
+
+def _fingerprint(path: Path, notes: Path) -> str:
+    """Return the digest of a file's content, or of all paths and contents below a folder. `notes` is the folder of the
+    cache. May block for long.
+
+    Raises:
+        BadInput: if a file or folder cannot be read.
+    """
+    note = notes / f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:_LENGTH]}.json"
+    cached = _read(note)
+    names = [name for name, _size in walk(path)] if path.is_dir() else [""]
+    entries = {name: _entry(path / name, cached.get(name)) for name in names}
+    if entries != cached:
+        _write(note, entries)
+    if not path.is_dir():
+        return str(entries[""][-1])[:_LENGTH]
+    lines = "".join(f"{name}\0{entry[-1]}\n" for name, entry in entries.items())
+    return hashlib.sha256(lines.encode(errors="surrogateescape")).hexdigest()[:_LENGTH]
+
+
+def _entry(path: Path, cached: list[object] | None) -> list[object]:
+    """Return the size, time of change in nanoseconds, inode and SHA-256 of a file."""
+    with read_errors(path), path.open("rb") as file:
+        info = os.fstat(file.fileno())
+        stamp: list[object] = [info.st_size, info.st_ctime_ns, info.st_ino]
+        if cached and cached[:-1] == stamp:
+            return cached
+        return [*stamp, hashlib.file_digest(file, "sha256").hexdigest()]
+
+
+def _read(note: Path) -> dict[str, list[object]]:
+    try:
+        entries = json.loads(note.read_text("utf-8")).items()
+        return {str(name): list(entry) for name, entry in entries if len(entry) == 4}
+    except (OSError, ValueError, AttributeError, TypeError):
+        return {}
+
+
+def _write(note: Path, entries: dict[str, list[object]]) -> None:
+    """Cache the digests of files that cannot change unnoticed. On a full disk nothing is cached."""
+    old = time.time_ns() - _RACY_NS
+    settled = {name: entry for name, entry in entries.items() if int(str(entry[1])) < old}
+    with contextlib.suppress(OSError):
+        note.parent.mkdir(mode=0o700, exist_ok=True)
+        with replace_file(note) as target:
+            target.write(json.dumps(settled))

@@ -3,8 +3,8 @@
 Uses only the standard library and TensorBoard, and runs in any interpreter that has it.
 
 Reads a line of JSON, ``{runs: {name: folder}, arguments: [...]}``, and writes one: ``{url}`` when it serves, or
-``{missing: true}`` if this interpreter has no TensorBoard. The secret in its address is in no command line, which
-everybody can read, and in no file: TensorBoard's own `main` would write it into one.
+``{missing: true}`` if this interpreter has no TensorBoard. The secret in its address is neither in a command line,
+which all users can read, nor in a file: TensorBoard's own `main` would write it into one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def main() -> None:
     """Serve until standard input ends."""
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # Output of libraries must not mix with the reply.
-    asked = json.loads(sys.stdin.readline())
+    request = json.loads(sys.stdin.readline())
     try:
         from tensorboard import program
     except ModuleNotFoundError as error:
@@ -28,10 +28,10 @@ def main() -> None:
         answer.write(json.dumps({"missing": True}))
         return
     with tempfile.TemporaryDirectory(prefix="jupyter-pai-tensorboard-") as folder:
-        for name, path in asked["runs"].items():
+        for name, path in request["runs"].items():
             os.symlink(path, os.path.join(folder, name))
         board = program.TensorBoard()
-        board.configure(["tensorboard", "--logdir", folder, *asked["arguments"]])
+        board.configure(["tensorboard", "--logdir", folder, *request["arguments"]])
         answer.write(json.dumps({"url": board.launch()}) + "\n")
         answer.flush()
         sys.stdin.read()

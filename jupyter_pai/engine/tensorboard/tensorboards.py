@@ -40,7 +40,7 @@ _LAST_WORDS = 2_000
 
 @dataclass
 class TensorBoard:
-    """One that runs. `url` is where its process listens, with the secret; `address` where the server shows it.
+    """A running TensorBoard. `url` is the URL of its process, with the secret; `address` is its path on the server.
     `idle_timeout` is in seconds."""
 
     id: str
@@ -61,9 +61,13 @@ class TensorBoard:
 
     def as_json(self) -> dict[str, Any]:
         """Return the TensorBoard as JSON."""
-        jobs = [{"id": job.id, "name": job.name} for job in self.jobs]
-        shown = {"id": self.id, "jobs": jobs, "address": self.address}
-        return shown | {"started_at": self.started_at, "idle_timeout": self.idle_timeout}
+        return {
+            "id": self.id,
+            "jobs": [{"id": job.id, "name": job.name} for job in self.jobs],
+            "address": self.address,
+            "started_at": self.started_at,
+            "idle_timeout": self.idle_timeout,
+        }
 
 
 class TensorBoards:
@@ -114,8 +118,9 @@ class TensorBoards:
                 board.touch()
                 return board
             runs = await asyncio.to_thread(_runs, jobs, folders or {})
+            title = " · ".join([*(job.name for job in jobs[:3]), *(["…"] if len(jobs) > 3 else []), "TensorBoard"])
             interpreters = dict.fromkeys([sys.executable, *filter(None, (job.python for job in jobs))])
-            process, url = await _launch(list(interpreters), runs, _title(jobs))
+            process, url = await _launch(list(interpreters), runs, title)
             address = f"{self.base}{quote(board_id)}/"
             board = self._running[board_id] = TensorBoard(
                 board_id, jobs, address, idle_timeout, url, process, on_use=on_use
@@ -163,11 +168,11 @@ def _runs(jobs: Sequence[Job], elsewhere: Mapping[str, Path]) -> dict[str, str]:
             _("The job {job} has written nothing for TensorBoard yet.").format(job=ids),
             fix=_("Its script writes event files into the folder in the variable PAI_OUTPUT_TENSORBOARD."),
         )
-    names = [_run_name(job) for job in jobs]
-    runs = {}
-    for job, name in zip(jobs, names, strict=True):
-        runs[name if names.count(name) == 1 else f"{name} {job.id}"] = str(folders[job.id])
-    return runs
+    names = [re.sub(r"[^\w.+=-]+", "-", job.name).strip("-.")[:60] or job.id for job in jobs]
+    return {
+        name if names.count(name) == 1 else f"{name} {job.id}": str(folders[job.id])
+        for job, name in zip(jobs, names, strict=True)
+    }
 
 
 def _folder(job: Job) -> Path:
@@ -192,15 +197,6 @@ def _has_events(folder: Path) -> bool:
         if seen > _MOST_ENTRIES:
             return True  # Too many files to search: let TensorBoard do it.
     return False
-
-
-def _run_name(job: Job) -> str:
-    """Return a job's name as a folder name."""
-    return re.sub(r"[^\w.+=-]+", "-", job.name).strip("-.")[:60] or job.id
-
-
-def _title(jobs: Sequence[Job]) -> str:
-    return " · ".join([*(job.name for job in jobs[:3]), *(["…"] if len(jobs) > 3 else []), "TensorBoard"])
 
 
 async def _launch(interpreters: list[str], runs: dict[str, str], title: str) -> tuple[Process, str]:
@@ -233,11 +229,18 @@ async def _spawn(python: str, words: IO[bytes]) -> Process | None:
     """Start a process; return None if the interpreter does not exist."""
     # TensorFlow, where it is installed, would take the GPUs' memory.
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
-    command = (python, "-c", _LAUNCH)
     try:
         # A folder without modules, which would be imported before the installed ones.
         return await asyncio.create_subprocess_exec(
-            *command, stdin=PIPE, stdout=PIPE, stderr=words, env=environment, cwd="/", start_new_session=True
+            python,
+            "-c",
+            _LAUNCH,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=words,
+            env=environment,
+            cwd="/",
+            start_new_session=True,
         )
     except OSError:
         return None
