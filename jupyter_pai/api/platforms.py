@@ -172,7 +172,8 @@ async def remote_jobs(
     """List the jobs of a profile's account on its platform, newest first, including those submitted elsewhere."""
     moment = parse_time(before)
     time = None if moment is None else datetime.fromtimestamp(moment, UTC)
-    chosen, jobs = await context.service.job_import.jobs(profile, backend, time, limit)
+    chosen = context.service.profiles.chosen(profile, backend)
+    jobs = await context.service.profiles.backend(chosen).jobs(time, limit)
     by_remote_id = context.service.store.jobs.by_remote_id
     return {
         "profile": chosen.name,
@@ -198,7 +199,7 @@ async def adopt(context: Context, body: Annotated[object, Schema(Adopt)]) -> Job
     async with context.service.audit.entry("adopt") as entry:
         request = parse(Adopt, body)
         entry.fields |= {"job": request.remote_id, "profile": request.profile, "backend": request.backend}
-        job = await context.service.job_import.adopt(request.remote_id, request.profile, request.backend)
+        job = await context.service.submitter.adopt(request.remote_id, request.profile, request.backend)
         entry.of_job(job)
     return context.service.describe(job)
 

@@ -65,12 +65,6 @@ class AuditEntry:
         self.of_spec(job.spec, job.backend, job.profile)
         self.fields |= {"job": job.id, "result": result}
 
-    def fail(self, error: BaseException) -> None:
-        """Add the error."""
-        self.fields["result"] = error.code if isinstance(error, PaiError) else type(error).__name__
-        if isinstance(error, NotAllowed):
-            self.fields["rule"] = error.details.get("rule", "")
-
 
 class Audit:
     """Writes the log of the policy."""
@@ -95,7 +89,9 @@ class Audit:
                 raise policy.refusal("audit_required", text.format(file=policy.rules.audit_file, error=why))
             yield entry
         except BaseException as error:
-            entry.fail(error)
+            entry.fields["result"] = error.code if isinstance(error, PaiError) else type(error).__name__
+            if isinstance(error, NotAllowed):
+                entry.fields["rule"] = error.details.get("rule", "")
             raise
         finally:
             line = json.dumps(entry.fields)

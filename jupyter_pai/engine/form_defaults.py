@@ -102,15 +102,12 @@ def _runnable(folder: Path) -> Iterator[str]:
 
 def spec_of(target: FormTarget, runnable: list[str]) -> dict[str, Any]:
     """Return the spec of a target without a job: its entry point and folder, without a name."""
-    entry = target.path.name if target.kind != "folder" else _entry_of(runnable)
+    entry = target.path.name
+    if target.kind == "folder":
+        named = [name for name in ENTRY_POINTS if name in runnable]
+        scripts = [path for path in runnable if path.endswith(".py") and "/" not in path]
+        entry = (named or scripts)[0] if named or len(scripts) == 1 else ""  # Empty if it is ambiguous.
     return ({"entry_point": entry} if entry else {}) | {"source": {"folder": str(target.folder)}}
-
-
-def _entry_of(runnable: list[str]) -> str:
-    """Return the default entry point of a folder; empty if it is ambiguous."""
-    named = [name for name in ENTRY_POINTS if name in runnable]
-    scripts = [path for path in runnable if path.endswith(".py") and "/" not in path]
-    return (named or scripts)[0] if named or len(scripts) == 1 else ""
 
 
 def settings_of(job: Job, target: FormTarget, settings: Settings, *, picks: bool) -> JobSpec:

@@ -73,13 +73,6 @@ def checkpoints(job: Job, storage_of: Callable[[str, str], Storage]) -> str:
     return uri
 
 
-def has_other_needs(before: JobSpec, now: JobSpec) -> bool:
-    """Return whether a spec with sizes has other sizes or another profile than an earlier one."""
-    return now.is_sized and any(
-        getattr(before, field) != getattr(now, field) for field in ("profile", "cpu", "gpu", "memory")
-    )
-
-
 def unfilled(spec: JobSpec, name: str, defaults: ProfileSettings | None) -> dict[str, Any]:
     """Return resets for the fields that a profile filled in for a job of that name. `defaults` are the profile's
     settings; None resets only the output path."""

@@ -121,10 +121,8 @@ class Retention:
         text = _("jobs and environments use {size}; the limit is {limit}").format(
             size=show_size(used), limit=show_size(limit)
         )
-        if used <= limit:
-            return [Finding("ok", _("disk usage"), text)]
-        fix = _("List them with %pai disk; free space with %pai prune --older-than 30d.")
-        return [Finding("warn", _("disk usage"), text, fix)]
+        fix = _("List them with %pai disk; free space with %pai prune --older-than 30d.") if used > limit else ""
+        return [Finding("warn" if fix else "ok", _("disk usage"), text, fix)]
 
     def measure(self, at_most: int | None = None) -> None:
         """Measure new finished jobs, environments and inputs. May block."""

@@ -34,15 +34,11 @@ from . import compare as comparison, doctor
 from .audit_log import Audit
 from .compare import Difference, FileDifference
 from .data.storages import Storages
-from .data.transfers import Transfers
-from .data.uploads import Uploads
-from .import_job import JobImport
+from .data.transfers import Transfers, Uploads
 from .profiles import Profiles
 from .retention import Retention
 from .submit import Submitter
 from .watcher.loop import Watcher
-from .watcher.remote_event_files import event_files_of
-from .watcher.remote_sync import RemoteSync
 from .watcher.timings import Timings
 
 _PIECE = 1 << 18
@@ -62,7 +58,7 @@ class JobService:
         self.store = Store(self.home.database)
         self.profiles = Profiles(self.home, system_file)
         self.storages = Storages(self.profiles)
-        self.watcher = Watcher(self.home, self.store, self.profiles.backend_of, self._remote_of, self.timings)
+        self.watcher = Watcher(self.home, self.store, self.storages, self.timings)
         self.secrets = SecretStore()
         self.retention = Retention(self.home, self.store, self.profiles)
         self.transfers = Transfers()
@@ -76,14 +72,8 @@ class JobService:
             self.secrets,
             self.retention,
             self.transfers,
-            self.timings,
         )
-        self.job_import = JobImport(self.home, self.store, self.watcher, self.storages)
         self._views = LogViews()
-
-    def _remote_of(self, job: Job) -> RemoteSync:
-        folder = self.home.job(job.id)
-        return RemoteSync(folder, self.store, self.timings, event_files_of(job, folder, self.storages.of))
 
     async def start(self) -> None:
         """Start to watch all active jobs."""
@@ -230,12 +220,11 @@ class JobService:
                     return
                 await asyncio.sleep(self.timings.watched)
 
-    async def follow_events(self, after: int | None = None) -> AsyncIterator[list[JobEvent]]:
-        """Stream the events of jobs after the event `after`; from now on if it is None."""
-        last = self.store.events.last_id() if after is None else after
+    async def follow_events(self, after: int) -> AsyncIterator[list[JobEvent]]:
+        """Stream the events of jobs after the event `after`."""
         while True:
-            if events := self.store.events.read(last):
-                last = events[-1].id
+            if events := self.store.events.read(after):
+                after = events[-1].id
                 yield events
             else:
                 await asyncio.sleep(_EVENTS_INTERVAL)

@@ -11,6 +11,7 @@ import asyncio
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from ..backends.base import Caller, Capability, Submission
@@ -25,7 +26,7 @@ from ..jobs.job import Job, JobStatus, now
 from ..jobs.metrics.log_source import compile_pattern
 from ..jobs.provenance import ProvenanceRecorder
 from ..jobs.spec import JobSpec
-from ..jobs.state_dir import Home, PackedCode, Reservation, packed_code, reserve, state_errors, write_files
+from ..jobs.state_dir import Home, PackedCode, Reservation, new_id, packed_code, reserve, state_errors, write_files
 from ..jobs.store.store import Store
 from ..source import pack as source, secret_scan
 from ..source.file_cache import FileMemory
@@ -40,7 +41,6 @@ from .requests import Preview, Rerun, SubmitRequest, Submitted
 from .retention import Retention
 from .submit_plan import StagedPlans, SubmitPlan, script_for_notebook
 from .watcher.loop import Watcher
-from .watcher.timings import Timings
 
 # Suffixes whose change starts a new job instead of attaching. Outputs of the notebook do not count.
 _CODE = (".py", ".sh", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".txt", ".c", ".cu", ".cpp", ".h")
@@ -51,7 +51,7 @@ _MEASURED = 20
 
 
 class Submitter:
-    """Previews, stages, submits and reruns jobs of a state folder."""
+    """Previews, stages, submits, reruns and imports jobs of a state folder."""
 
     def __init__(
         self,
@@ -62,7 +62,6 @@ class Submitter:
         secrets: SecretStore,
         retention: Retention,
         transfers: Transfers,
-        timings: Timings,
     ) -> None:
         self.home = home
         self.store = store
@@ -74,7 +73,7 @@ class Submitter:
         self.transfers = transfers
         self.recorder = ProvenanceRecorder(home)
         self.inputs = Inputs(home, storages)
-        self.staged = StagedPlans(timings.staged)
+        self.staged = StagedPlans(watcher.timings.staged)
         self._file_cache = FileMemory()
 
     async def preview(self, request: SubmitRequest, *, quick: bool = False) -> Preview:
@@ -153,7 +152,7 @@ class Submitter:
             if not any(path.endswith(_CODE) or path == plan.spec.entry_point for path in changed):
                 return Submitted(job=earlier, attached=True, changed=changed)
             note = _("Not attached to {job}: {files} changed.").format(job=earlier.id, files=", ".join(changed[:3]))
-            plan = plan.with_note(note)
+            plan = replace(plan, check=replace(plan.check, notes=(*plan.check.notes, note)))
         plan.check_confirmed()
         plan = replace(plan, origin={"notebook": request.notebook or request.spec.notebook})
         try:
@@ -198,13 +197,46 @@ class Submitter:
         before = self.profiles.settings().profiles.get(earlier.profile) if spec.profile != earlier.profile else None
         update = lineage.unfilled(spec, earlier.name, before.settings if before else None)
         update = {field: value for field, value in update.items() if field not in changes}
-        selects = Capability.SIZES in self.profiles.capabilities(earlier.backend)
-        if selects and lineage.has_other_needs(earlier.spec, spec) and "instance_type" not in changes:
+        needs = attrgetter("profile", "cpu", "gpu", "memory")
+        selects = spec.is_sized and Capability.SIZES in self.profiles.capabilities(earlier.backend)
+        if selects and needs(spec) != needs(earlier.spec) and "instance_type" not in changes:
             update["instance_type"] = ""
         spec = spec.model_copy(update=update)
         return SubmitRequest(
             spec=spec, backend=rerun.backend, python=earlier.python, key=rerun.key, confirmed=rerun.confirmed
         )
+
+    async def adopt(self, remote_id: str, profile: str = "", backend: str = "") -> Job:
+        """Import a job that was submitted elsewhere, and watch it. Return the existing job if it was imported before.
+
+        Raises:
+            NotFound: if the platform does not have it.
+            NotAllowed: if the policy forbids the profile.
+        """
+        chosen = self.profiles.chosen(profile, backend)
+        remote = await self.profiles.backend(chosen).job(remote_id)
+        if existing := self.store.jobs.by_remote_id(chosen.backend, remote.remote_id):
+            return existing
+        job = Job(
+            id=new_id(),
+            spec=remote.spec.model_copy(update={"profile": chosen.name}),
+            backend=chosen.backend,
+            profile=chosen.name,
+            status=JobStatus.STARTING,  # Until the first poll, which fetches its log.
+            remote_id=remote.remote_id,
+            submitted_at=remote.submitted_at,
+            outputs=remote.outputs,
+            console_url=remote.console_url,
+            labels=remote.spec.labels,
+        )
+        key = f"adopted:{chosen.backend}:{remote.remote_id}"
+        with reserve(self.home, job.id) as held:
+            with state_errors(self.home.jobs):
+                held.folder.spec.write_text(job.spec.model_dump_json(indent=1), "utf-8")
+            held.stored = await asyncio.wrap_future(self.store.jobs.insert(job, key, ""))
+        if held.is_kept:
+            self.watcher.follow(job, held.lease)
+        return held.stored
 
     def _resolve(self, request: SubmitRequest) -> SubmitPlan:
         """Return the plan with its profile and the spec with its defaults. Sends no request.

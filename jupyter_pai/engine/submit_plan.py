@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..backends.base import Backend, Capability, Check
@@ -78,10 +78,6 @@ class SubmitPlan:
                 questions=list(self.check.questions),
             )
 
-    def with_note(self, note: str) -> SubmitPlan:
-        """Return the plan with one more note of the check."""
-        return replace(self, check=replace(self.check, notes=(*self.check.notes, note)))
-
     def is_still(self, resolved: SubmitPlan) -> bool:
         """Return whether request, profile and policy are those of a plan that was resolved just now."""
         return (
@@ -97,8 +93,12 @@ class SubmitPlan:
             SourceError: if the folder cannot be packed.
             NotAllowed: if it is larger than the policy allows.
         """
+        try:
+            limit = parse_size(self.profile.settings.source_limit)
+        except ValueError as error:
+            raise SpecError(f"source_limit: {error}").at("profile") from None
         with fields("source"):
-            manifest = source.scan(self.spec.source, _source_limit(self.profile), _excluded(self.spec, state_dir))
+            manifest = source.scan(self.spec.source, limit, _excluded(self.spec, state_dir))
         self.policy.check_source(manifest.bytes)
         return manifest
 
@@ -163,21 +163,14 @@ def script_for_notebook(
 
 
 def _identity(request: SubmitRequest) -> SubmitRequest:
-    """The request without the fields that differ between staging and submit."""
+    """Return the request without the fields that differ between staging and submit."""
     return request.model_copy(update={"key": "", "confirmed": False, "staged": ""})
 
 
 def _excluded(spec: JobSpec, state_dir: Path) -> dict[str, str]:
-    """Folders of this machine that are not packed, with the reason: inputs, outputs, and the state folder."""
-    inputs = dict.fromkeys(spec.inputs.values(), _("an input of the job"))
-    outputs = dict.fromkeys([*spec.outputs.values(), spec.output_path], _("an output of the job"))
-    paths = {uri.removeprefix("file://").rstrip("/"): reason for uri, reason in (inputs | outputs).items()}
+    """Return the folders of this machine that are not packed (inputs, outputs, the state folder), with the reasons."""
+    uris = dict.fromkeys(spec.inputs.values(), _("an input of the job"))
+    uris |= dict.fromkeys([*spec.outputs.values(), spec.output_path], _("an output of the job"))
+    paths = {uri.removeprefix("file://").rstrip("/"): reason for uri, reason in uris.items()}
     folders = {path: reason for path, reason in paths.items() if os.path.isdir(path)}
     return folders | {str(state_dir): _("jobs and their data")}
-
-
-def _source_limit(profile: Profile) -> int:
-    try:
-        return parse_size(profile.settings.source_limit)
-    except ValueError as error:
-        raise SpecError(f"source_limit: {error}").at("profile") from None

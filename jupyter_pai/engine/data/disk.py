@@ -24,7 +24,7 @@ _FRESH = 3600.0
 
 
 @dataclass(frozen=True)
-class Entry:
+class CacheEntry:
     """An interpreter with requirements, or a staged input (`is_input`). `used_at` is the last start of a job with it,
     in seconds since 1970; 0 if it is incomplete. `in_use`: a job runs with it, or it is being created. `uri` is the
     source of an input; empty for the variable of a notebook."""
@@ -74,7 +74,7 @@ def remove(path: Path) -> bool:
     return not os.path.lexists(path)
 
 
-def entries(home: Home) -> list[Entry]:
+def entries(home: Home) -> list[CacheEntry]:
     """Return all environments and staged inputs, including incomplete ones."""
     found = []
     for folder in sorted([*home.environments.iterdir(), *home.inputs.iterdir()]):
@@ -87,7 +87,7 @@ def entries(home: Home) -> list[Entry]:
                 is_fresh = time.time() - max(used_at, folder.stat().st_mtime) < _FRESH
                 in_use = is_fresh if is_input else _is_locked(folder)
                 uri = ready.read_text("utf-8") if is_input and used_at else ""
-                found.append(Entry(folder.name, is_input, used_at, in_use, uri))
+                found.append(CacheEntry(folder.name, is_input, used_at, in_use, uri))
     return found
 
 

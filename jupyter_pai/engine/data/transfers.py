@@ -1,11 +1,18 @@
 """Background transfers between storages and this machine. They do not depend on a connection, and can be queried and
-cancelled."""
+cancelled.
+
+An upload is a transfer from a browser. Its chunks are collected in a file of the state folder. The storage gets the
+file when it is complete.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
+import os
 import threading
+import time
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,8 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from ...core.errors import EngineError, NotFound, PaiError
+from ...core.errors import Conflict, EngineError, NotFound, PaiError, UsageError
 from ...core.i18n import _
+from ...jobs.state_dir import Home
 from ...storage.base import Progress, Storage
 from ...storage.staging import check_targets
 
@@ -22,6 +30,12 @@ from ...storage.staging import check_targets
 _THREADS = 2
 # Finished transfers that are remembered.
 _REMEMBERED = 100
+# Bytes of a chunk, which is held in memory.
+_MAX_CHUNK = 64 << 20
+# Seconds without a chunk after which an upload is cancelled.
+_IDLE_TIMEOUT = 3600.0
+# Seconds after which the files of a killed engine are removed.
+_LEFTOVER_AGE = 86_400.0
 
 
 @dataclass
@@ -163,3 +177,172 @@ def _run(transfer: Transfer) -> None:
         if not isinstance(error, PaiError):
             error = EngineError(_("The transfer failed: {error}").format(error=repr(error)))
         transfer.error, transfer.status = error.as_json(), "failed"
+
+
+@dataclass
+class _Upload:
+    """A file that is being uploaded: the local file with its bytes, and the transfer to the storage."""
+
+    transfer: Transfer
+    path: Path
+    modified: float
+    received: int = 0
+    touched: float = field(default_factory=time.monotonic)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class Uploads:
+    """The uploads of one engine. Each is a transfer with an id from its start."""
+
+    def __init__(self, home: Home, transfers: Transfers) -> None:
+        self._folder = home.path / "uploads"
+        self._transfers = transfers
+        self._waiting: dict[str, _Upload] = {}
+
+    async def begin(self, storage: Storage, uri: str, size: int, *, overwrite: bool, modified: float = 0.0) -> Transfer:
+        """Start an upload of `size` bytes to a URI.
+
+        Raises:
+            Conflict: if the file exists and `overwrite` is not set, or the URI is a folder.
+            EngineError: if the bytes cannot be written to the state folder.
+        """
+        self._clear()
+
+        def work(progress: Progress) -> int:
+            storage.put(path, uri, overwrite=overwrite, progress=progress)
+            return 1
+
+        transfer = Transfer("upload", uri, "", 1, size, work)
+        path = self._folder / transfer.id
+        await asyncio.to_thread(_prepare, storage, uri, overwrite, path, size)
+        self._waiting[transfer.id] = upload = _Upload(transfer, path, modified)
+        self._transfers.add(transfer)
+        if not size:
+            await asyncio.wrap_future(self._send(upload))
+        return transfer
+
+    async def take(self, transfer_id: str, offset: int, data: bytes) -> Transfer:
+        """Write a chunk at byte `offset`. After the last chunk the storage gets the file.
+
+        Raises:
+            NotFound: if the upload does not exist.
+            Conflict: if bytes before `offset` are missing, or the upload is over; `details` has `received`.
+            UsageError: if the chunk exceeds the size of the file.
+            EngineError: if it cannot be written; the upload is cancelled.
+        """
+        transfer = self._transfers.get(transfer_id)
+        upload = self._waiting_upload(transfer_id)
+        async with upload.lock:
+            self._waiting_upload(transfer_id)
+            self._check(upload, offset, data)
+            try:
+                await asyncio.to_thread(_write, upload.path, offset, data)
+            except OSError as error:
+                if transfer_id in self._waiting:
+                    self.cancel(transfer_id)
+                    raise _write_error(upload.path, error) from None
+            self._waiting_upload(transfer_id)
+            upload.received = transfer.done = max(upload.received, offset + len(data))
+            upload.touched = time.monotonic()
+            if upload.received == transfer.bytes:
+                # Wait up to a second for the storage, so that small files need no polling.
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(self._send(upload))), 1.0)
+        return transfer
+
+    def cancel(self, transfer_id: str) -> Transfer:
+        """Cancel a transfer, an upload or another; its partial files are removed soon."""
+        transfer = self._transfers.cancel(transfer_id)
+        if upload := self._waiting.pop(transfer_id, None):
+            transfer.status = "cancelled"
+            upload.path.unlink(missing_ok=True)
+        return transfer
+
+    def close(self) -> None:
+        """Cancel all uploads that wait for chunks."""
+        for transfer_id in [*self._waiting]:
+            self.cancel(transfer_id)
+
+    def _waiting_upload(self, transfer_id: str) -> _Upload:
+        """Return an upload that waits for chunks. It may have been cancelled meanwhile."""
+        if transfer_id not in self._waiting:
+            raise Conflict(_("This upload is complete or cancelled."), fix=_("Check its status."))
+        return self._waiting[transfer_id]
+
+    def _check(self, upload: _Upload, offset: int, data: bytes) -> None:
+        if len(data) > _MAX_CHUNK:
+            raise UsageError(_("A chunk has at most {n} bytes.").format(n=_MAX_CHUNK))
+        if not 0 <= offset <= upload.received:
+            raise Conflict(
+                _("Bytes before {offset} are missing: {received} received so far.").format(
+                    offset=offset, received=upload.received
+                ),
+                fix=_("Send them first."),
+                received=upload.received,
+            )
+        if offset + len(data) > upload.transfer.bytes:
+            text = _("The file was announced with {n} bytes.").format(n=upload.transfer.bytes)
+            raise UsageError(text, fix=_("Start the upload again."))
+
+    def _send(self, upload: _Upload) -> Future[None]:
+        del self._waiting[upload.transfer.id]
+        if upload.modified:
+            with contextlib.suppress(OSError):
+                os.utime(upload.path, (upload.modified, upload.modified))
+        future = self._transfers.run(upload.transfer)
+        future.add_done_callback(lambda _done: upload.path.unlink(missing_ok=True))
+        return future
+
+    def _clear(self) -> None:
+        """Cancel idle uploads, and remove the files of killed engines."""
+        for transfer_id, upload in [*self._waiting.items()]:
+            if time.monotonic() - upload.touched > _IDLE_TIMEOUT:
+                self.cancel(transfer_id)
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(self._folder):
+                # The modification time may be that of the user's file.
+                if time.time() - entry.stat().st_ctime > _LEFTOVER_AGE and entry.name not in self._waiting:
+                    os.unlink(entry.path)
+
+
+def _prepare(storage: Storage, uri: str, overwrite: bool, path: Path, size: int) -> None:
+    entry = storage.stat(uri)
+    if entry and entry.is_folder:
+        raise Conflict(
+            _("{file} is a folder, so a file cannot have that name.").format(file=uri), fix=_("Choose another name.")
+        )
+    if entry and not overwrite:
+        raise Conflict(
+            _("{file} already exists.").format(file=uri),
+            fix=_("Choose another name, or replace it."),
+            files=[entry.path],
+        )
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.touch(0o644)
+        disk = os.statvfs(path.parent)
+    except OSError as error:
+        raise _write_error(path, error) from None
+    if disk.f_bavail * disk.f_frsize < size:
+        path.unlink()
+        raise EngineError(
+            _("Not enough disk space in {folder} for a file of this size.").format(folder=path.parent), fix=_disk_fix()
+        )
+
+
+def _write(path: Path, offset: int, data: bytes) -> None:
+    with path.open("r+b", buffering=0) as file:
+        file.seek(offset)
+        rest = memoryview(data)
+        while rest:
+            rest = rest[file.write(rest) :]
+
+
+def _write_error(path: Path, error: OSError) -> EngineError:
+    return EngineError(
+        _("{file} cannot be written: {error}.").format(file=path, error=error.strerror or error), fix=_disk_fix()
+    )
+
+
+def _disk_fix() -> str:
+    return _("Free space on its disk, or choose another state folder with JUPYTER_PAI_HOME.")

@@ -1,24 +1,32 @@
-"""The state of one watched job: its metric sources, and its outcome."""
+"""One watched job: its metric sources and its outcome; and the processing of its poll results: fetch remote data, read
+metrics, store the status. The final status is stored last."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
+from concurrent.futures import ThreadPoolExecutor
 
+from ...backends.base import Backend, Capability
 from ...backends.reports import Report
 from ...core.i18n import _
 from ...core.lease import Lease
-from ...jobs.job import Job, JobStatus
+from ...jobs.job import Job, JobStatus, now
 from ...jobs.logs.file import LogFile, instances
 from ...jobs.metrics.log_source import LogMetricSource
 from ...jobs.metrics.series import MOST_METRICS, Cursor, MetricSource, SeriesWriter
 from ...jobs.metrics.tfevents.source import EventFileSource
 from ...jobs.state_dir import JobFolder
+from ...jobs.store.store import Store
 from ...storage.local import path_of
 from .remote_metrics import RemoteMetrics
 from .remote_sync import RemoteSync
+from .timings import Timings
 
 _TAIL = 1 << 16
+# Chunks of a log read between two polls, and threads that read them.
+_CHUNKS, _THREADS = 16, 4
 # Seconds for which a mark of another process counts.
 _MARK_AGE = 10.0
 
@@ -43,14 +51,10 @@ class WatchedJob:
         self.next_poll = 0.0  # By the monotonic clock.
         self.last_poll = 0.0
         self.is_done = False  # The job has finished and is stored.
+        self.is_owned = False  # This process held the lease at the last poll.
         # The kind of the last error of its platform, once stored.
         self.last_error = ""
         self._writer: SeriesWriter | None = None
-
-    def forget(self) -> None:
-        """Drop cached state, since another process watches the job now."""
-        self._writer = None
-        self.remote.forget()
 
     def mark_watched(self) -> None:
         """Mark the job as watched, for the process that polls it."""
@@ -115,3 +119,81 @@ class WatchedJob:
         names = [instance] if instance else instances(self.folder.log)
         log = LogFile(self.folder.log, names[0]) if names else None
         return log.read(max(0, log.size - _TAIL), _TAIL).decode("utf-8", "replace") if log else ""
+
+
+class Recorder:
+    """Processes the poll results of the jobs that this process watches."""
+
+    def __init__(self, store: Store, timings: Timings) -> None:
+        self.store = store
+        self.timings = timings
+        self._threads = ThreadPoolExecutor(_THREADS, "jupyter-pai recorder")
+        self._stopping = False
+
+    def stop(self) -> None:
+        """Start no further read of a log."""
+        self._stopping = True
+
+    def close(self) -> None:
+        """Wait for running reads."""
+        self._threads.shutdown()
+
+    @staticmethod
+    def has_changes(watch: WatchedJob, report: Report) -> bool:
+        """Return whether a report differs from the stored state."""
+        job = watch.job
+        stored = (job.status, job.platform_status, job.notes, job.reason)
+        return report.elsewhere or stored != (report.status, report.platform_status, watch.notes, report.reason)
+
+    async def process(self, watch: WatchedJob, backend: Backend, report: Report, *, news: bool, watched: bool) -> bool:
+        """Process a report and the data of a job. `news`: there is unread local data.
+
+        Returns whether all data of the platform was fetched. If not, a finished job is processed again later.
+        """
+        complete, ended = True, report.status.ended
+        is_remote = Capability.RUNS_HERE not in backend.capabilities
+        if is_remote and report.status is not JobStatus.LOST and (ended or watched):
+            complete = await watch.remote.sync(backend, watch.job.remote_id, ended=ended)
+            news = watch.has_news() or news  # `has_news` may be true only once.
+        if complete or not ended:
+            await self._store(watch, report, news)
+        return complete
+
+    async def _store(self, watch: WatchedJob, report: Report, news: bool) -> None:
+        """Store a report. The final status is stored when log and metrics are complete."""
+        if report.elsewhere:
+            # Another host watches the job and needs the lease.
+            watch.next_poll = time.monotonic() + self.timings.other_host
+            watch.lease.release()
+            await self.store_report(watch, report)
+            return
+        ended = report.status.ended
+        if not ended:
+            await self.store_report(watch, report)
+        if (ended or news) and await self._read(watch, ended) and ended:
+            outcome = await asyncio.to_thread(watch.outcome, report)
+            await self.store_report(watch, report, ended_at=report.ended_at or now(), **outcome)
+            watch.is_done = True
+
+    async def _read(self, watch: WatchedJob, ended: bool) -> bool:
+        """Read new data, all of it when the job has finished. Return whether the end was reached."""
+        loop, chunks, more = asyncio.get_running_loop(), 0, True
+        while more and not self._stopping and (ended or chunks < _CHUNKS):
+            more = not await loop.run_in_executor(self._threads, watch.advance, ended)
+            chunks += 1
+        return not more
+
+    async def store_report(self, watch: WatchedJob, report: Report, **more: object) -> None:
+        """Store the state of a job if it has changed."""
+        changes: dict[str, object] = {
+            "status": report.status,
+            "platform_status": report.platform_status,
+            "started_at": report.started_at or watch.job.started_at,
+            "notes": watch.notes,
+            "reason": report.reason,
+            "fix": report.fix,
+            "console_url": report.console_url or watch.job.console_url,
+            **more,
+        }
+        if any(getattr(watch.job, name) != value for name, value in changes.items()):
+            watch.job = await asyncio.wrap_future(self.store.jobs.update(watch.job.id, **changes))

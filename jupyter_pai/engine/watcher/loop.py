@@ -14,7 +14,7 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from ...backends.base import Backend, Capability
@@ -25,8 +25,9 @@ from ...core.lease import Lease
 from ...jobs.job import Job, JobStatus, now
 from ...jobs.state_dir import Home
 from ...jobs.store.store import Store
-from .job_watcher import WatchedJob
-from .recorder import Recorder
+from ..data.storages import Storages
+from .job_watcher import Recorder, WatchedJob
+from .remote_event_files import event_files_of
 from .remote_sync import RemoteSync
 from .timings import Timings
 
@@ -43,15 +44,15 @@ class Watcher:
         self,
         home: Home,
         store: Store,
-        backend_of: Callable[[Job], Backend],
-        remote_of: Callable[[Job], RemoteSync],
+        storages: Storages,
         timings: Timings,
     ) -> None:
         self.home = home
         self.store = store
         self.timings = timings
         self.recorder = Recorder(store, timings)
-        self.backend_of, self.remote_of = backend_of, remote_of
+        self.storages = storages
+        self.backend_of = storages.profiles.backend_of
         self._watches: dict[str, WatchedJob] = {}
         self._watchers = Counter[str]()
         # Jobs whose poll results are being processed. The next poll skips them.
@@ -108,7 +109,8 @@ class Watcher:
 
     def _add(self, job: Job, lease: Lease | None = None) -> None:
         folder = self.home.job(job.id)
-        self._watches[job.id] = WatchedJob(job, folder, lease or Lease(folder.lease), self.remote_of(job))
+        remote = RemoteSync(folder, self.store, self.timings, event_files_of(job, folder, self.storages.of))
+        self._watches[job.id] = WatchedJob(job, folder, lease or Lease(folder.lease), remote)
 
     def latest(self, job_id: str) -> Report | None:
         """Return the last report of a watched job."""
@@ -291,32 +293,31 @@ class Watcher:
     def _owns(self, job_id: str, watch: WatchedJob, stored: tuple[str, str] | None) -> bool:
         """Return whether this process watches the job. `stored` is its status and remote id in the store."""
         try:
-            job = watch.job
-            if stored != (job.status.value, job.remote_id):
-                job = self.store.jobs.get(job_id)
+            if stored != (watch.job.status.value, watch.job.remote_id):
+                watch.job = self.store.jobs.get(job_id)
             is_owner = watch.lease.acquire()
-            gone = job.status.ended
+            gone = watch.job.status.ended
         except NotFound:
             gone = True  # Deleted meanwhile.
         except FileNotFoundError as error:
             gone = True
             folder = self.home.job(job_id).path
-            if not folder.exists() and stored:
+            if folder.exists() or not stored:
+                self._log(error)
+            else:
                 reason = _("Its folder was removed: {path}.").format(path=folder)
                 self.store.jobs.update(job_id, status=JobStatus.LOST, reason=reason, ended_at=now())
-            else:
-                self._log(error)
         except OSError as error:
             self._log(error)
             return False
         if gone:
             self._drop(watch)
             return False
-        watch.job = job
-        if not is_owner:
-            watch.forget()
-            if job_id in self._watchers:
-                watch.mark_watched()
+        if not is_owner and watch.is_owned:  # Drop its state, since another process watches the job now.
+            self._add(watch.job, watch.lease)
+        if not is_owner and job_id in self._watchers:
+            watch.mark_watched()
+        watch.is_owned = is_owner
         return is_owner
 
 

@@ -39,10 +39,6 @@ class RemoteMetrics(MetricSource):
         self._counts: Counter[str] | None = None
         self._size = 0
 
-    def forget(self) -> None:
-        """Drop cached state, since another process watches the job now."""
-        self._counts = None
-
     async def sync(self, backend: Backend, remote_id: str, *, ended: bool) -> bool:
         """Fetch new points. Return whether they are complete. Metrics with a pattern wait until the job finishes.
 
