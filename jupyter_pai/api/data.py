@@ -248,7 +248,9 @@ async def begin_upload(context: Context, body: Upload) -> TransferReply:
     """Start the upload of a file in pieces. Its id is that of a transfer, which can be cancelled."""
     storage = context.service.storages.of(body.uri, body.profile)
     uri = browse.place_below(storage, body.uri, body.path)
-    upload = context.service.uploads.begin(storage, uri, body.bytes, overwrite=body.overwrite, modified=body.modified)
+    upload = context.service.transfers.begin_upload(
+        storage, uri, body.bytes, overwrite=body.overwrite, modified=body.modified
+    )
     return context.transfer(await upload)
 
 
@@ -260,4 +262,4 @@ async def upload_data(
     content: bytes = b"",
 ) -> TransferReply:
     """Upload a piece of a file, up to 64 MiB. The file appears in the storage after its last piece."""
-    return context.transfer(await context.service.uploads.take(copy, offset, content))
+    return context.transfer(await context.service.transfers.take_chunk(copy, offset, content))

@@ -190,4 +190,4 @@ async def copy(context: Context, copy: str) -> TransferReply:
 @endpoint("DELETE", "/copies/{copy}")
 async def cancel_copy(context: Context, copy: str) -> TransferReply:
     """Cancel a transfer and delete its partial files."""
-    return context.transfer(context.service.uploads.cancel(copy))
+    return context.transfer(context.service.transfers.cancel(copy))

@@ -118,27 +118,23 @@ class Audit:
             logger.warning("%s cannot be written: %s", path, error.strerror or error)
 
     def _flush(self, path: str) -> None:
-        """Write all waiting lines. Opens the file even if there are none."""
+        """Append all waiting lines to the file, each in one write. Open it even if there are none.
+
+        Raises:
+            OSError: if the file cannot be written; the rest of the lines stay.
+        """
         with self._lock:
-            _append(path, self._waiting)
-
-
-def _append(path: str, lines: deque[bytes]) -> None:
-    """Append lines to a file, each in one write, and remove the written ones.
-
-    Raises:
-        OSError: if the file cannot be written; the rest of the lines stay.
-    """
-    # Non-blocking: a pipe may have no reader.
-    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
-    try:
-        while lines:
-            if os.write(file, lines[0]) < len(lines[0]):
-                lines[0] = b"\n" + lines[0].lstrip(b"\n")  # End the incomplete line.
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            lines.popleft()
-    finally:
-        os.close(file)
+            # Non-blocking: a pipe may have no reader.
+            file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+            try:
+                while self._waiting:
+                    line = self._waiting[0]
+                    if os.write(file, line) < len(line):
+                        self._waiting[0] = b"\n" + line.lstrip(b"\n")  # End the incomplete line.
+                        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                    self._waiting.popleft()
+            finally:
+                os.close(file)
 
 
 def _user() -> str:

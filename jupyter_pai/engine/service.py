@@ -34,7 +34,7 @@ from . import compare as comparison, doctor
 from .audit_log import Audit
 from .compare import Difference, FileDifference
 from .data.storages import Storages
-from .data.transfers import Transfers, Uploads
+from .data.transfers import Transfers
 from .profiles import Profiles
 from .retention import Retention
 from .submit import Submitter
@@ -61,8 +61,7 @@ class JobService:
         self.watcher = Watcher(self.home, self.store, self.storages, self.timings)
         self.secrets = SecretStore()
         self.retention = Retention(self.home, self.store, self.profiles)
-        self.transfers = Transfers()
-        self.uploads = Uploads(self.home, self.transfers)
+        self.transfers = Transfers(self.home)
         self.audit = Audit(self.profiles.policy)
         self.submitter = Submitter(
             self.home,
@@ -84,7 +83,6 @@ class JobService:
         """Release all resources. Jobs continue."""
         await self.watcher.stop()
         await self.retention.stop()
-        self.uploads.close()
         await self.transfers.close()
         await transport.close()
         self.submitter.recorder.close()
@@ -116,13 +114,16 @@ class JobService:
         series = Series(folder.series)
         cursor = series.cursor()
         report, capabilities = self.watcher.latest(job.id), self.profiles.capabilities(job.backend)
+        is_running = job.status is JobStatus.RUNNING
+        # With the absolute path of Python.
+        terminal = shlex.join((sys.executable, "-m", "jupyter_pai", "terminal", job.id))
         return job.model_dump(mode="json") | {
             "progress": report.progress if report and cursor.progress is None else cursor.progress,
             "paid": not job.status.ended and Capability.PAID in capabilities,
             "platform_boards": Capability.BOARDS in capabilities,
-            "terminal": _terminal(job) if Capability.TERMINAL in capabilities else "",
+            "terminal": terminal if is_running and Capability.TERMINAL in capabilities else "",
             "metrics": _latest({**(report.metrics if report else {}), **series.latest(cursor)}),
-            "usage": _latest(ResourceUsage(folder.usage).latest()) if job.status is JobStatus.RUNNING else {},
+            "usage": _latest(ResourceUsage(folder.usage).latest()) if is_running else {},
         }
 
     def log(self, job: Job, instance: str = "") -> LogFile:
@@ -276,13 +277,6 @@ class JobService:
         gone = force and not job.status.ended and await self._silent(job) is not None
         await self.retention.delete(job, gone=gone)
         return job
-
-
-def _terminal(job: Job) -> str:
-    """Return the command that opens a terminal in a running job, with the absolute path of Python."""
-    if job.status is not JobStatus.RUNNING:
-        return ""
-    return shlex.join((sys.executable, "-m", "jupyter_pai", "terminal", job.id))
 
 
 def _latest(points: Mapping[str, MetricPoint]) -> dict[str, dict[str, Any]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from operator import attrgetter
 from typing import Any
 
@@ -34,7 +34,7 @@ from ..source.hyperparameters import discover as inspection
 from ..storage.base import Progress
 from . import lineage
 from .compare import hashes
-from .data.inputs import Inputs, upload_code
+from .data.inputs import stage_inputs, staging_plan, upload_code
 from .data.storages import Storages
 from .data.transfers import Transfer, Transfers
 from .requests import Preview, Rerun, SubmitRequest, Submitted
@@ -72,7 +72,6 @@ class Submitter:
         self.retention = retention
         self.transfers = transfers
         self.recorder = ProvenanceRecorder(home)
-        self.inputs = Inputs(home, storages)
         self.staged = StagedPlans(watcher.timings.staged)
         self._file_cache = FileMemory()
 
@@ -126,10 +125,10 @@ class Submitter:
         if not channels:
             self.staged.keep(transfer.id, replace(plan, inputs={}))
             return transfer
-        stage_inputs = await self.inputs.stage_inputs(plan.staging, plan.profile.name, plan.backend)
+        copy = await stage_inputs(self.storages, plan.staging, plan.profile.name, plan.backend)
 
         def stage(progress: Progress) -> int:
-            inputs = stage_inputs(progress)
+            inputs = copy(progress)
             self.staged.keep(transfer.id, replace(plan, inputs=inputs))
             return len(inputs)
 
@@ -146,8 +145,7 @@ class Submitter:
         if job := self.store.jobs.by_key(request.key):
             return Submitted(job=job)
         plan = await self._packed_plan(self._resolve(request))
-        earlier = self.store.jobs.attachable(request.attach_key)
-        if earlier:
+        if earlier := self.store.jobs.attachable(request.attach_key):
             changed = self._changed_files(earlier, plan.packed)
             if not any(path.endswith(_CODE) or path == plan.spec.entry_point for path in changed):
                 return Submitted(job=earlier, attached=True, changed=changed)
@@ -201,9 +199,12 @@ class Submitter:
         selects = spec.is_sized and Capability.SIZES in self.profiles.capabilities(earlier.backend)
         if selects and needs(spec) != needs(earlier.spec) and "instance_type" not in changes:
             update["instance_type"] = ""
-        spec = spec.model_copy(update=update)
         return SubmitRequest(
-            spec=spec, backend=rerun.backend, python=earlier.python, key=rerun.key, confirmed=rerun.confirmed
+            spec=spec.model_copy(update=update),
+            backend=rerun.backend,
+            python=earlier.python,
+            key=rerun.key,
+            confirmed=rerun.confirmed,
         )
 
     async def adopt(self, remote_id: str, profile: str = "", backend: str = "") -> Job:
@@ -287,7 +288,7 @@ class Submitter:
                     _("The backend `{name}` does not support: {what}.").format(name=backend.name, what=capability.value)
                 ).at(field)
         await self._read_secrets(spec)
-        staging = self.inputs.staging_plan(spec, backend)
+        staging = staging_plan(spec, backend)
         with field_from_message(JobSpec.model_fields):
             check = await backend.check(
                 spec.model_copy(update={"inputs": staging.in_place}), Caller(plan.request.python)
@@ -358,8 +359,7 @@ class Submitter:
             job = job.model_copy(update={"inputs": await self._stage(plan)})
             prepared = await plan.backend.prepare(job, held.folder)
             notes = (*filter(None, [plan.check.cost]), *plan.check.notes, *plan.packed.notes, *prepared.notes)
-            update = {"notes": notes, "outputs": prepared.outputs, "remote_id": prepared.remote_id}
-            job = job.model_copy(update=update)
+            job = job.model_copy(update={"notes": notes, "outputs": prepared.outputs, "remote_id": prepared.remote_id})
             uses = lineage.used_jobs(plan.spec, self.home)
             key, attach_key = plan.request.key or job.id, plan.request.attach_key
             held.stored = await asyncio.wrap_future(self.store.jobs.insert(job, key, attach_key, uses, admit))
@@ -374,8 +374,8 @@ class Submitter:
         """Upload the code, and stage the inputs that are not staged yet. Return the URIs of the inputs."""
         inputs, profile = plan.inputs, plan.profile.name
         if inputs is None:
-            stage_inputs = await self.inputs.stage_inputs(plan.staging, profile, plan.backend)
-            inputs = await asyncio.to_thread(stage_inputs, None)
+            copy = await stage_inputs(self.storages, plan.staging, profile, plan.backend)
+            inputs = await asyncio.to_thread(copy, None)
         code = plan.packed
         if uri := await plan.backend.code_uri(code.digest):
             await asyncio.to_thread(upload_code, self.storages.of(uri, profile), uri, code.archive, code.hashes)
@@ -387,12 +387,12 @@ class Submitter:
             submission = await plan.backend.submit(job, held.folder, values)
         except Exception as error:
             # Any error: the job is stored, and must not appear as starting for ever.
-            failed = {"status": JobStatus.FAILED, "reason": str(error), "ended_at": now()}
-            await asyncio.wrap_future(self.store.jobs.update(job.id, **failed))
+            failed = self.store.jobs.update(job.id, status=JobStatus.FAILED, reason=str(error), ended_at=now())
+            await asyncio.wrap_future(failed)
             held.lease.release()
             raise
         if submission != Submission(job.remote_id):
-            known = {"remote_id": submission.remote_id, "console_url": submission.console_url}
-            job = await asyncio.wrap_future(self.store.jobs.update(job.id, **known))
+            update = self.store.jobs.update(job.id, **asdict(submission))
+            job = await asyncio.wrap_future(update)
         self.watcher.follow(job, held.lease)
         return job

@@ -28,7 +28,7 @@ from ...core.i18n import _
 from ...core.lease import Lease
 from ...jobs.datasets import is_dataset
 from ...jobs.spec import JobSpec
-from ...jobs.state_dir import Home, state_errors
+from ...jobs.state_dir import state_errors
 from ...storage.base import Progress, Storage
 from ...storage.staging import read_errors, walk
 from .storages import Storages
@@ -52,116 +52,112 @@ class StagingPlan(NamedTuple):
         return {channel: uri for channel, uri in self.inputs.items() if channel not in self.channels}
 
 
-class Inputs:
-    """Stages the inputs of a state folder's jobs."""
+def staging_plan(spec: JobSpec, backend: Backend) -> StagingPlan:
+    """Return which inputs of a spec must be copied: to a remote platform files of this machine, to this machine
+    files of a storage. Sends no request.
 
-    def __init__(self, home: Home, storages: Storages) -> None:
-        self.home = home
-        self.storages = storages
-
-    def staging_plan(self, spec: JobSpec, backend: Backend) -> StagingPlan:
-        """Return which inputs of a spec must be copied: to a remote platform files of this machine, to this machine
-        files of a storage. Sends no request.
-
-        Raises:
-            BadInput: if an input on this machine does not exist.
-            Unsupported: if the backend cannot read a data set.
-        """
-        runs_here = Capability.RUNS_HERE in backend.capabilities
-        channels = []
-        for channel, uri in spec.inputs.items():
-            if is_dataset(uri) and Capability.DATASETS not in backend.capabilities:
-                text = _("The input `{channel}`: the backend `{name}` cannot read the data set {uri}.")
-                raise Unsupported(
-                    text.format(channel=channel, name=backend.name, uri=uri),
-                    fix=_("Submit to the platform that keeps it, or give the place of its data: oss://bucket/key/"),
-                ).at(f"inputs.{channel}")
-            is_local = "://" not in uri or uri.startswith("file://")
-            if is_local != runs_here and not (is_local and backend.can_read(uri)):
-                channels.append(channel)
-                with _input_errors(channel):
-                    if is_local:
-                        _path_of(uri)
-        return StagingPlan(spec.inputs, tuple(channels))
-
-    async def stage_inputs(
-        self, plan: StagingPlan, profile: str, backend: Backend
-    ) -> Callable[[Progress | None], dict[str, str]]:
-        """Return a function that copies the inputs of a plan, reports its progress, and returns the URIs of all
-        channels as the platform reads them; nothing if there is nothing to copy. That function may block for long.
-
-        Raises:
-            PaiError: if a storage has no account, or none is known for a URI.
-        """
-        base = await backend.input_uri() if plan.channels else ""
-
-        def stage(progress: Progress | None) -> dict[str, str]:
-            parts: dict[str, tuple[int, int]] = {}
-
-            def report(channel: str, done: int, total: int) -> None:
-                parts[channel] = done, total
-                if progress:
-                    progress(sum(part[0] for part in parts.values()), sum(part[1] for part in parts.values()))
-
-            staged = {}
-            for channel in plan.channels:
-                with _input_errors(channel):
-                    copy = self._send if base else self._fetch
-                    staged[channel] = copy(plan.inputs[channel], base, profile, partial(report, channel))
-            return {**plan.inputs, **staged} if staged else {}
-
-        return stage
-
-    def _send(self, uri: str, base: str, profile: str, progress: Progress) -> str:
-        path = _path_of(uri)
-        storage = self.storages.of(base, profile)
-        digest = _fingerprint(path, self.home.inputs / "known")
-        if path.is_dir():
-            return _send_folder(storage, path, base, digest, progress)
-        target = storage.join(storage.join(base, digest), path.name)
-        if not storage.stat(target):
-            storage.put(path, target, overwrite=True, progress=progress)
-        return target
-
-    def _fetch(self, uri: str, _base: str, profile: str, progress: Progress) -> str:
-        storage = self.storages.of(uri, profile)
-        entry = storage.stat(uri)
-        if entry is None:
-            raise NotFound(_("{uri} does not exist.").format(uri=uri), fix=_("List the files: %pai ls URI"))
-        top, files = storage.join(uri, ""), None
-        if entry.is_folder:
-            content = [file for file in storage.list(top) if not file.problem]
-        else:
-            top, name = storage.split(uri)
-            content, files = [entry], [name]
-        versions = [[file.path, file.size, file.version] for file in content]
-        key = hashlib.sha256(json.dumps([uri, versions]).encode()).hexdigest()[:_LENGTH]
-        data, ready = self.home.inputs / key / "data", self.home.inputs / key / "ready"
-        with state_errors(self.home.inputs), _locked(Lease(self.home.inputs / f"{key}.lock")):
-            if not ready.exists():
-                storage.get_tree(top, data, files, overwrite=True, progress=progress)
-                data.mkdir(exist_ok=True)
-                for path, _size in walk(data):
-                    os.chmod(data / path, 0o400)  # A job must not change the input of the next one.
-            ready.write_text(uri, "utf-8")  # Its modification time is when the input was last used.
-        return f"{data.as_uri()}/" if entry.is_folder else (data / entry.path).as_uri()
+    Raises:
+        BadInput: if an input on this machine does not exist.
+        Unsupported: if the backend cannot read a data set.
+    """
+    runs_here = Capability.RUNS_HERE in backend.capabilities
+    channels = []
+    for channel, uri in spec.inputs.items():
+        if is_dataset(uri) and Capability.DATASETS not in backend.capabilities:
+            text = _("The input `{channel}`: the backend `{name}` cannot read the data set {uri}.")
+            raise Unsupported(
+                text.format(channel=channel, name=backend.name, uri=uri),
+                fix=_("Submit to the platform that keeps it, or give the place of its data: oss://bucket/key/"),
+            ).at(f"inputs.{channel}")
+        is_local = "://" not in uri or uri.startswith("file://")
+        if is_local != runs_here and not (is_local and backend.can_read(uri)):
+            channels.append(channel)
+            with _input_errors(channel):
+                if is_local:
+                    _path_of(uri)
+    return StagingPlan(spec.inputs, tuple(channels))
 
 
-def upload_code(storage: Storage, uri: str, archive: Path, paths: Collection[str]) -> int:
-    """Upload packed code to the folder of its digest, unless it is there. Return the number of bytes sent.
+async def stage_inputs(
+    storages: Storages, plan: StagingPlan, profile: str, backend: Backend
+) -> Callable[[Progress | None], dict[str, str]]:
+    """Return a function that copies the inputs of a plan, reports its progress, and returns the URIs of all
+    channels as the platform reads them; nothing if there is nothing to copy. That function may block for long.
 
-    `paths` are the files of the archive. `requirements.txt` is uploaded as a file of its own too: platforms look for it
-    there, also if they do not unpack the archive. The archive is sent last, so its presence means that all is there.
+    Raises:
+        PaiError: if a storage has no account, or none is known for a URI.
+    """
+    base = await backend.input_uri() if plan.channels else ""
+
+    def stage(progress: Progress | None) -> dict[str, str]:
+        parts: dict[str, tuple[int, int]] = {}
+
+        def report(channel: str, done: int, total: int) -> None:
+            parts[channel] = done, total
+            if progress:
+                progress(sum(part[0] for part in parts.values()), sum(part[1] for part in parts.values()))
+
+        staged = {}
+        for channel in plan.channels:
+            with _input_errors(channel):
+                copy = _send if base else _fetch
+                staged[channel] = copy(storages, plan.inputs[channel], base, profile, partial(report, channel))
+        return {**plan.inputs, **staged} if staged else {}
+
+    return stage
+
+
+def _send(storages: Storages, uri: str, base: str, profile: str, progress: Progress) -> str:
+    path = _path_of(uri)
+    storage = storages.of(base, profile)
+    digest = _fingerprint(path, storages.profiles.home.inputs / "known")
+    if path.is_dir():
+        return _send_folder(storage, path, base, digest, progress)
+    target = storage.join(storage.join(base, digest), path.name)
+    if not storage.stat(target):
+        storage.put(path, target, overwrite=True, progress=progress)
+    return target
+
+
+def _fetch(storages: Storages, uri: str, _base: str, profile: str, progress: Progress) -> str:
+    storage = storages.of(uri, profile)
+    entry = storage.stat(uri)
+    if entry is None:
+        raise NotFound(_("{uri} does not exist.").format(uri=uri), fix=_("List the files: %pai ls URI"))
+    top, files = storage.join(uri, ""), None
+    if entry.is_folder:
+        content = [file for file in storage.list(top) if not file.problem]
+    else:
+        top, name = storage.split(uri)
+        content, files = [entry], [name]
+    versions = [[file.path, file.size, file.version] for file in content]
+    key = hashlib.sha256(json.dumps([uri, versions]).encode()).hexdigest()[:_LENGTH]
+    folder = storages.profiles.home.inputs / key
+    data, ready = folder / "data", folder / "ready"
+    with state_errors(folder.parent), _locked(Lease(folder.with_name(f"{key}.lock"))):
+        if not ready.exists():
+            storage.get_tree(top, data, files, overwrite=True, progress=progress)
+            data.mkdir(exist_ok=True)
+            for path, _size in walk(data):
+                os.chmod(data / path, 0o400)  # A job must not change the input of the next one.
+        ready.write_text(uri, "utf-8")  # Its modification time is when the input was last used.
+    return f"{data.as_uri()}/" if entry.is_folder else (data / entry.path).as_uri()
+
+
+def upload_code(storage: Storage, uri: str, archive: Path, paths: Collection[str]) -> None:
+    """Upload packed code to the folder of its digest, unless it is there.
+
+    `paths` are the files of the archive. `requirements.txt` is uploaded also as a separate file, for platforms that do
+    not unpack the archive. The archive is sent last, so its presence means that the upload is complete.
     """
     if storage.stat(storage.join(uri, _ARCHIVE)):
-        return 0
-    sent = 0
+        return
     if _REQUIREMENTS in paths:
         with tarfile.open(archive) as packed:
             file = packed.extractfile(_REQUIREMENTS)
             data = file.read() if file else b""
-        sent += storage.put(data, storage.join(uri, _REQUIREMENTS), overwrite=True).size
-    return sent + storage.put(archive, storage.join(uri, _ARCHIVE), overwrite=True).size
+        storage.put(data, storage.join(uri, _REQUIREMENTS), overwrite=True)
+    storage.put(archive, storage.join(uri, _ARCHIVE), overwrite=True)
 
 
 def _path_of(uri: str) -> Path:

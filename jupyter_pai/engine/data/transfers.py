@@ -77,10 +77,24 @@ class _Cancelled(Exception):
     """The transfer was cancelled."""
 
 
-class Transfers:
-    """The transfers of one engine; they end with it."""
+@dataclass
+class _Upload:
+    """A file that is being uploaded: the local file with its bytes, and the transfer to the storage."""
 
-    def __init__(self) -> None:
+    transfer: Transfer
+    path: Path
+    modified: float
+    received: int = 0
+    touched: float = field(default_factory=time.monotonic)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class Transfers:
+    """The transfers of one engine; they end with it. An upload has an id from its start."""
+
+    def __init__(self, home: Home) -> None:
+        self._folder = home.path / "uploads"
+        self._waiting: dict[str, _Upload] = {}
         self._pool = ThreadPoolExecutor(_THREADS, "jupyter-pai transfer")
         self._transfers: dict[str, Transfer] = {}
 
@@ -127,13 +141,110 @@ class Transfers:
         """Cancel a transfer; partial files are removed soon. Does nothing if it is over."""
         transfer = self.get(transfer_id)
         transfer.cancelled.set()
+        if upload := self._waiting.pop(transfer_id, None):
+            transfer.status = "cancelled"
+            upload.path.unlink(missing_ok=True)
         return transfer
 
     async def close(self) -> None:
         """Cancel all transfers, and wait until their partial files are removed."""
-        for transfer in self._transfers.values():
-            transfer.cancelled.set()
+        for transfer_id in self._transfers:
+            self.cancel(transfer_id)
         await asyncio.to_thread(self._pool.shutdown)
+
+    async def begin_upload(
+        self, storage: Storage, uri: str, size: int, *, overwrite: bool, modified: float = 0.0
+    ) -> Transfer:
+        """Start an upload of `size` bytes to a URI.
+
+        Raises:
+            Conflict: if the file exists and `overwrite` is not set, or the URI is a folder.
+            EngineError: if the bytes cannot be written to the state folder.
+        """
+        self._clear()
+
+        def work(progress: Progress) -> int:
+            storage.put(path, uri, overwrite=overwrite, progress=progress)
+            return 1
+
+        transfer = Transfer("upload", uri, "", 1, size, work)
+        path = self._folder / transfer.id
+        await asyncio.to_thread(_prepare, storage, uri, overwrite, path, size)
+        self._waiting[transfer.id] = upload = _Upload(transfer, path, modified)
+        self.add(transfer)
+        if not size:
+            await asyncio.wrap_future(self._send(upload))
+        return transfer
+
+    async def take_chunk(self, transfer_id: str, offset: int, data: bytes) -> Transfer:
+        """Write a chunk at byte `offset`. After the last chunk the storage gets the file.
+
+        Raises:
+            NotFound: if the upload does not exist.
+            Conflict: if bytes before `offset` are missing, or the upload is over; `details` has `received`.
+            UsageError: if the chunk exceeds the size of the file.
+            EngineError: if it cannot be written; the upload is cancelled.
+        """
+        transfer = self.get(transfer_id)
+        upload = self._waiting_upload(transfer_id)
+        async with upload.lock:
+            self._waiting_upload(transfer_id)
+            self._check(upload, offset, data)
+            try:
+                await asyncio.to_thread(_write, upload.path, offset, data)
+            except OSError as error:
+                if transfer_id in self._waiting:
+                    self.cancel(transfer_id)
+                    raise _write_error(upload.path, error) from None
+            self._waiting_upload(transfer_id)
+            upload.received = transfer.done = max(upload.received, offset + len(data))
+            upload.touched = time.monotonic()
+            if upload.received == transfer.bytes:
+                # Wait up to a second for the storage, so that small files need no polling.
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(self._send(upload))), 1.0)
+        return transfer
+
+    def _waiting_upload(self, transfer_id: str) -> _Upload:
+        """Return an upload that waits for chunks. It may have been cancelled meanwhile."""
+        if transfer_id not in self._waiting:
+            raise Conflict(_("This upload is complete or cancelled."), fix=_("Check its status."))
+        return self._waiting[transfer_id]
+
+    def _check(self, upload: _Upload, offset: int, data: bytes) -> None:
+        if len(data) > _MAX_CHUNK:
+            raise UsageError(_("A chunk has at most {n} bytes.").format(n=_MAX_CHUNK))
+        if not 0 <= offset <= upload.received:
+            raise Conflict(
+                _("Bytes before {offset} are missing: {received} received so far.").format(
+                    offset=offset, received=upload.received
+                ),
+                fix=_("Send them first."),
+                received=upload.received,
+            )
+        if offset + len(data) > upload.transfer.bytes:
+            text = _("The file was announced with {n} bytes.").format(n=upload.transfer.bytes)
+            raise UsageError(text, fix=_("Start the upload again."))
+
+    def _send(self, upload: _Upload) -> Future[None]:
+        del self._waiting[upload.transfer.id]
+        if upload.modified:
+            with contextlib.suppress(OSError):
+                os.utime(upload.path, (upload.modified, upload.modified))
+        future = self.run(upload.transfer)
+        future.add_done_callback(lambda _done: upload.path.unlink(missing_ok=True))
+        return future
+
+    def _clear(self) -> None:
+        """Cancel idle uploads, and remove the files of killed engines."""
+        for transfer_id, upload in [*self._waiting.items()]:
+            if time.monotonic() - upload.touched > _IDLE_TIMEOUT:
+                self.cancel(transfer_id)
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(self._folder):
+                # The modification time may be that of the user's file.
+                if time.time() - entry.stat().st_ctime > _LEFTOVER_AGE and entry.name not in self._waiting:
+                    os.unlink(entry.path)
 
 
 def plan_download(
@@ -177,132 +288,6 @@ def _run(transfer: Transfer) -> None:
         if not isinstance(error, PaiError):
             error = EngineError(_("The transfer failed: {error}").format(error=repr(error)))
         transfer.error, transfer.status = error.as_json(), "failed"
-
-
-@dataclass
-class _Upload:
-    """A file that is being uploaded: the local file with its bytes, and the transfer to the storage."""
-
-    transfer: Transfer
-    path: Path
-    modified: float
-    received: int = 0
-    touched: float = field(default_factory=time.monotonic)
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-
-class Uploads:
-    """The uploads of one engine. Each is a transfer with an id from its start."""
-
-    def __init__(self, home: Home, transfers: Transfers) -> None:
-        self._folder = home.path / "uploads"
-        self._transfers = transfers
-        self._waiting: dict[str, _Upload] = {}
-
-    async def begin(self, storage: Storage, uri: str, size: int, *, overwrite: bool, modified: float = 0.0) -> Transfer:
-        """Start an upload of `size` bytes to a URI.
-
-        Raises:
-            Conflict: if the file exists and `overwrite` is not set, or the URI is a folder.
-            EngineError: if the bytes cannot be written to the state folder.
-        """
-        self._clear()
-
-        def work(progress: Progress) -> int:
-            storage.put(path, uri, overwrite=overwrite, progress=progress)
-            return 1
-
-        transfer = Transfer("upload", uri, "", 1, size, work)
-        path = self._folder / transfer.id
-        await asyncio.to_thread(_prepare, storage, uri, overwrite, path, size)
-        self._waiting[transfer.id] = upload = _Upload(transfer, path, modified)
-        self._transfers.add(transfer)
-        if not size:
-            await asyncio.wrap_future(self._send(upload))
-        return transfer
-
-    async def take(self, transfer_id: str, offset: int, data: bytes) -> Transfer:
-        """Write a chunk at byte `offset`. After the last chunk the storage gets the file.
-
-        Raises:
-            NotFound: if the upload does not exist.
-            Conflict: if bytes before `offset` are missing, or the upload is over; `details` has `received`.
-            UsageError: if the chunk exceeds the size of the file.
-            EngineError: if it cannot be written; the upload is cancelled.
-        """
-        transfer = self._transfers.get(transfer_id)
-        upload = self._waiting_upload(transfer_id)
-        async with upload.lock:
-            self._waiting_upload(transfer_id)
-            self._check(upload, offset, data)
-            try:
-                await asyncio.to_thread(_write, upload.path, offset, data)
-            except OSError as error:
-                if transfer_id in self._waiting:
-                    self.cancel(transfer_id)
-                    raise _write_error(upload.path, error) from None
-            self._waiting_upload(transfer_id)
-            upload.received = transfer.done = max(upload.received, offset + len(data))
-            upload.touched = time.monotonic()
-            if upload.received == transfer.bytes:
-                # Wait up to a second for the storage, so that small files need no polling.
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(self._send(upload))), 1.0)
-        return transfer
-
-    def cancel(self, transfer_id: str) -> Transfer:
-        """Cancel a transfer, an upload or another; its partial files are removed soon."""
-        transfer = self._transfers.cancel(transfer_id)
-        if upload := self._waiting.pop(transfer_id, None):
-            transfer.status = "cancelled"
-            upload.path.unlink(missing_ok=True)
-        return transfer
-
-    def close(self) -> None:
-        """Cancel all uploads that wait for chunks."""
-        for transfer_id in [*self._waiting]:
-            self.cancel(transfer_id)
-
-    def _waiting_upload(self, transfer_id: str) -> _Upload:
-        """Return an upload that waits for chunks. It may have been cancelled meanwhile."""
-        if transfer_id not in self._waiting:
-            raise Conflict(_("This upload is complete or cancelled."), fix=_("Check its status."))
-        return self._waiting[transfer_id]
-
-    def _check(self, upload: _Upload, offset: int, data: bytes) -> None:
-        if len(data) > _MAX_CHUNK:
-            raise UsageError(_("A chunk has at most {n} bytes.").format(n=_MAX_CHUNK))
-        if not 0 <= offset <= upload.received:
-            raise Conflict(
-                _("Bytes before {offset} are missing: {received} received so far.").format(
-                    offset=offset, received=upload.received
-                ),
-                fix=_("Send them first."),
-                received=upload.received,
-            )
-        if offset + len(data) > upload.transfer.bytes:
-            text = _("The file was announced with {n} bytes.").format(n=upload.transfer.bytes)
-            raise UsageError(text, fix=_("Start the upload again."))
-
-    def _send(self, upload: _Upload) -> Future[None]:
-        del self._waiting[upload.transfer.id]
-        if upload.modified:
-            with contextlib.suppress(OSError):
-                os.utime(upload.path, (upload.modified, upload.modified))
-        future = self._transfers.run(upload.transfer)
-        future.add_done_callback(lambda _done: upload.path.unlink(missing_ok=True))
-        return future
-
-    def _clear(self) -> None:
-        """Cancel idle uploads, and remove the files of killed engines."""
-        for transfer_id, upload in [*self._waiting.items()]:
-            if time.monotonic() - upload.touched > _IDLE_TIMEOUT:
-                self.cancel(transfer_id)
-        with contextlib.suppress(OSError):
-            for entry in os.scandir(self._folder):
-                # The modification time may be that of the user's file.
-                if time.time() - entry.stat().st_ctime > _LEFTOVER_AGE and entry.name not in self._waiting:
-                    os.unlink(entry.path)
 
 
 def _prepare(storage: Storage, uri: str, overwrite: bool, path: Path, size: int) -> None:

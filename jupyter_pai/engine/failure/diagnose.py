@@ -96,8 +96,7 @@ def _cut(text: str, room: int) -> str:
 
 def _from_launcher(rows: Sequence[str]) -> tuple[str, str]:
     """Diagnose torchrun's summary, which names the process that failed first. Its own output may be gone."""
-    codes = [int(match[1]) for match in map(_ROOT_CAUSE.match, rows) if match]
-    code = codes[-1] if codes else 1
+    code = [1, *(int(match[1]) for match in map(_ROOT_CAUSE.match, rows) if match)][-1]
     if code < 0:
         return _from_signal(-code)
     reason = _("One of the processes that were launched ended with exit code {code}.").format(code=code)

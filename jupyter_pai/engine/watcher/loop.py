@@ -276,8 +276,8 @@ class Watcher:
 
     async def _process(self, watch: WatchedJob, backend: Backend, report: Report, news: bool) -> None:
         try:
-            watched = self._is_watched(watch)
-            if not await self.recorder.process(watch, backend, report, news=news, watched=watched):
+            is_watched = self._is_watched(watch)
+            if not await self.recorder.process(watch, backend, report, news=news, watched=is_watched):
                 self._schedule(watch, time.monotonic() + self.timings.incomplete_retry)
             if watch.is_done:
                 self._drop(watch)
