@@ -57,8 +57,13 @@ class AuditEntry:
 
     def of_spec(self, spec: JobSpec, backend: str = "", profile: str = "") -> None:
         """Add the fields of a request."""
-        known = {"name": spec.name, "backend": backend, "profile": profile or spec.profile}
-        self.fields |= {**known, "instance_type": spec.instance_type, "count": spec.instance_count}
+        self.fields |= {
+            "name": spec.name,
+            "backend": backend,
+            "profile": profile or spec.profile,
+            "instance_type": spec.instance_type,
+            "count": spec.instance_count,
+        }
 
     def of_job(self, job: Job, result: str = "ok") -> None:
         """Add the fields of the job."""

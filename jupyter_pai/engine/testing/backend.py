@@ -87,9 +87,7 @@ class BackendPromises:
 
     @story
     async def test_many_are_asked_for_in_one_call(self, bench: Bench) -> None:
-        ids = [(await bench.submit(f"exit {n}"))[1] for n in range(5)]
-        for remote_id in ids:
-            await bench.ended(remote_id)
+        ids = [(await bench.finish(f"exit {n}"))[1] for n in range(5)]
         reports = await bench.backend.poll(ids)
         assert [reports[remote_id].exit_code for remote_id in ids] == [0, 1, 2, 3, 4]
         assert await bench.backend.poll([]) == {}
