@@ -289,10 +289,9 @@ class Submitter:
                 ).at(field)
         await self._read_secrets(spec)
         staging = staging_plan(spec, backend)
+        in_place = {channel: uri for channel, uri in staging.inputs.items() if channel not in staging.channels}
         with field_from_message(JobSpec.model_fields):
-            check = await backend.check(
-                spec.model_copy(update={"inputs": staging.in_place}), Caller(plan.request.python)
-            )
+            check = await backend.check(spec.model_copy(update={"inputs": in_place}), Caller(plan.request.python))
             spec, check = await backend.resolve(spec, check)
         if Capability.PAID in backend.capabilities:
             check = check.paid(spec)

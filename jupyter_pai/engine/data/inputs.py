@@ -46,11 +46,6 @@ class StagingPlan(NamedTuple):
     inputs: Mapping[str, str] = {}
     channels: tuple[str, ...] = ()
 
-    @property
-    def in_place(self) -> dict[str, str]:
-        """The inputs that the platform reads where they are."""
-        return {channel: uri for channel, uri in self.inputs.items() if channel not in self.channels}
-
 
 def staging_plan(spec: JobSpec, backend: Backend) -> StagingPlan:
     """Return which inputs of a spec must be copied: to a remote platform files of this machine, to this machine

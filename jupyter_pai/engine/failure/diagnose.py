@@ -49,7 +49,10 @@ def diagnose(exit_code: int, tail: str) -> tuple[str, str]:
 def _diagnose(exit_code: int, rows: Sequence[str]) -> tuple[str, str]:
     if exit_code == 126:
         return _("The command could not be executed (exit code 126)."), _("Make the file executable: chmod +x …")
-    traceback = _last_traceback(rows)
+    tracebacks = list(_tracebacks(rows))
+    # The traceback of a launched process precedes that of its launcher.
+    own = [one for one in tracebacks if one.name not in _LAUNCHERS or one.place]
+    traceback = (own or tracebacks)[-1] if tracebacks else None
     if traceback and exit_code > 128 and traceback.left > _LAST:
         traceback = None  # An earlier error that the job survived; the signal came much later.
     lines = f"{traceback.kind}: {traceback.message}".split("\n") if traceback else rows[-_LAST:]
@@ -130,13 +133,6 @@ class _Traceback:
     def name(self) -> str:
         """The class name without its module."""
         return self.kind.rpartition(".")[2]
-
-
-def _last_traceback(rows: Sequence[str]) -> _Traceback | None:
-    """Return the last traceback of a log. The traceback of a launched process precedes that of its launcher."""
-    tracebacks = list(_tracebacks(rows))
-    own = [one for one in tracebacks if one.name not in _LAUNCHERS or one.place]
-    return (own or tracebacks)[-1] if tracebacks else None
 
 
 def _tracebacks(rows: Sequence[str]) -> Iterator[_Traceback]:

@@ -233,13 +233,9 @@ _TABLE: tuple[tuple[str, str, str, int], ...] = (
 def find(exit_code: int, lines: Sequence[str]) -> tuple[str, str] | None:
     """Return the reason and fix of a known error in these lines; of several matches of a pattern, the last."""
     for pattern, reason, fix, code in _TABLE:
-        if code in (0, exit_code) and (match := _last_match(pattern, lines)):
+        matches = map(re.compile(pattern).search, reversed(lines))
+        if code in (0, exit_code) and (match := next(filter(None, matches), None)):
             module = match.groupdict().get("name", "").split(".")[0]
             values = match.groupdict() | {"package": _PACKAGES.get(module, module)}
             return _(reason).format(**values), _(fix).format(**values)
     return None
-
-
-def _last_match(pattern: str, lines: Sequence[str]) -> re.Match[str] | None:
-    search = re.compile(pattern).search
-    return next(filter(None, map(search, reversed(lines))), None)

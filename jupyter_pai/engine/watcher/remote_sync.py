@@ -50,7 +50,8 @@ class RemoteLog:
         """Fetch new lines. Return whether the logs are complete, and whether there were new lines."""
         complete, news = True, False
         for instance in await backend.instances(remote_id):
-            name = _file_name(instance)
+            name = re.sub(r"[^\w.-]", "_", instance).lstrip(".")[:200] or "instance"
+            name = f"{name}_" if name.endswith((".index", ".lines")) else name  # Suffixes of our own files.
             for _n in range(_MAX_CHUNKS):
                 piece = await backend.log(remote_id, instance, self._cursor(name)[1])
                 news |= bool(piece.data)
@@ -92,12 +93,6 @@ class RemoteLog:
         with replace_file(self.folder.path / "log.cursors") as file:
             file.write(json.dumps(cursors))
         self._cursors = cursors
-
-
-def _file_name(instance: str) -> str:
-    """Return a safe file name for an instance."""
-    name = re.sub(r"[^\w.-]", "_", instance).lstrip(".")[:200] or "instance"
-    return f"{name}_" if name.endswith((".index", ".lines")) else name
 
 
 class RemoteSync:
