@@ -151,9 +151,8 @@ class Retention:
     def _size(self, job_id: str) -> int:
         """Return the bytes of a job, without shared packed code."""
         folder = self.home.job(job_id)
-        shared = set()
-        if folder.source.exists() and (info := folder.source.stat()).st_nlink > 1:
-            shared.add((info.st_dev, info.st_ino))
+        info = folder.source.stat() if folder.source.exists() else None
+        shared = {(info.st_dev, info.st_ino)} if info and info.st_nlink > 1 else set()
         return disk.taken(folder.path, shared)
 
     def use(self) -> dict[str, Any]:

@@ -313,9 +313,8 @@ class Submitter:
             manifest = plan.manifest(self.home.path)
             with fields("source"):
                 packed = source.pack(manifest, self.home.sources)
-            size = sum(entry.size for entry in manifest.entries)
             notes = (*packed.notes, *(inspection.inspect(plan.spec).notes if plan.spec.hyperparameters else ()))
-            return PackedCode(packed.path, packed.digest, packed.hashes, manifest.files, size, notes)
+            return PackedCode(packed.path, packed.digest, packed.hashes, manifest.files, manifest.bytes, notes)
 
         return replace(plan, code=await asyncio.to_thread(pack))
 
@@ -334,9 +333,7 @@ class Submitter:
 
     def _changed_files(self, earlier: Job, code: PackedCode) -> tuple[str, ...]:
         """Return the files that differ from those of an earlier job."""
-        if earlier.source_digest == code.digest:
-            return ()
-        before = hashes(self.home.job(earlier.id))
+        before = code.hashes if earlier.source_digest == code.digest else hashes(self.home.job(earlier.id))
         paths = before.keys() | code.hashes.keys()
         return tuple(sorted(path for path in paths if before.get(path) != code.hashes.get(path)))
 

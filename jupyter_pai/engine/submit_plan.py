@@ -80,11 +80,8 @@ class SubmitPlan:
 
     def is_still(self, resolved: SubmitPlan) -> bool:
         """Return whether request, profile and policy are those of a plan that was resolved just now."""
-        return (
-            _identity(self.request) == _identity(resolved.request)
-            and self.profile == resolved.profile
-            and self.policy == resolved.policy
-        )
+        staged, new = ((_identity(plan.request), plan.profile, plan.policy) for plan in (self, resolved))
+        return staged == new
 
     def manifest(self, state_dir: Path) -> Manifest:
         """Return the files to pack. May block.
@@ -172,5 +169,4 @@ def _excluded(spec: JobSpec, state_dir: Path) -> dict[str, str]:
     uris = dict.fromkeys(spec.inputs.values(), _("an input of the job"))
     uris |= dict.fromkeys([*spec.outputs.values(), spec.output_path], _("an output of the job"))
     paths = {uri.removeprefix("file://").rstrip("/"): reason for uri, reason in uris.items()}
-    folders = {path: reason for path, reason in paths.items() if os.path.isdir(path)}
-    return folders | {str(state_dir): _("jobs and their data")}
+    return {path: paths[path] for path in filter(os.path.isdir, paths)} | {str(state_dir): _("jobs and their data")}

@@ -245,9 +245,8 @@ class Watcher:
     async def _set_next_poll(self, backend: Backend, watches: Sequence[WatchedJob]) -> list[WatchedJob]:
         """Schedule the next poll of jobs. Return the ones that exist on the platform."""
         for watch in watches:
-            watched = self._is_watched(watch)
             watch.last_poll = time.monotonic()
-            watch.next_poll = watch.last_poll + backend.poll_interval(len(watches), watched=watched)
+            watch.next_poll = watch.last_poll + backend.poll_interval(len(watches), watched=self._is_watched(watch))
         return [watch for watch in watches if watch.job.remote_id or await self._recover(backend, watch)]
 
     async def _recover(self, backend: Backend, watch: WatchedJob) -> bool:
