@@ -37,15 +37,13 @@ class Lease:
         if self._file is not None:
             return self._beat()
         file = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        try:
+        with contextlib.ExitStack() as cleanup:
+            cleanup.callback(os.close, file)
             locked = filesystem.lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._beats = locked is None or bool(filesystem.network_kind(self.path.parent))
             if locked is False or (self._beats and not self._write_in(file, locked)):
-                os.close(file)
                 return False
-        except OSError:
-            os.close(file)
-            raise
+            cleanup.pop_all()
         self._file, self._beaten = file, time.monotonic()
         return True
 

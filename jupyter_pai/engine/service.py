@@ -149,7 +149,7 @@ class JobService:
         # Read before the log: the log of a finished job is complete.
         ended = self.store.jobs.status(job.id).ended
         names = (merged and not instance and instances(self.home.job(job.id).log)) or [instance]
-        return self._views.of([self.log(job, name) for name in names], ended=ended)
+        return LogView(self._views, [self.log(job, name) for name in names], ended=ended)
 
     def provenance(self, job: Job) -> Provenance:
         """Return the provenance of a job; incomplete until it is recorded."""

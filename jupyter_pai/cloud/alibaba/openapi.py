@@ -80,7 +80,7 @@ class OpenApi:
     ) -> None:
         self.region = region
         self.endpoint = endpoint.rstrip("/")
-        self._key = key
+        self.key = key
         self._drop = drop
         self._network = network
         self._account = f"{account}@{endpoint or region}"
@@ -119,7 +119,10 @@ class OpenApi:
                 return await transport.send(call)
             except CredentialsError:
                 # A temporary key may have expired since it was fetched. Retry once with a newer one.
-                if not await self._renewed(operation.key):
+                if operation.key is None:
+                    raise
+                self._drop(operation.key)
+                if (await self.key()).same(operation.key):
                     raise
                 return await transport.send(call)
         except Unreachable as error:
@@ -129,12 +132,6 @@ class OpenApi:
         base = self.endpoint or f"https://{service.host(self.region, await self._network())}"
         words = {name: _word(value) for name, value in query.items() if value is not None}
         return f"{base}{quote(path, safe='/~')}" + (f"?{query_string(words)}" if words else "")
-
-    async def _renewed(self, refused: AccessKey | None) -> bool:
-        if refused is None:
-            return False
-        self._drop(refused)
-        return not (await self._key()).same(refused)
 
     def _wrong_region(self) -> RegionError | None:
         """Return an error for an unknown region, whose hosts do not exist. Checked only after a failure, because
@@ -148,10 +145,6 @@ class OpenApi:
             if near
             else _("Set the profile's `region_id`, for example to cn-hangzhou."),
         )
-
-    async def key(self) -> AccessKey:
-        """Return the current signing key."""
-        return await self._key()
 
 
 @dataclass

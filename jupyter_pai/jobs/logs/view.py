@@ -40,10 +40,6 @@ class LogViews:
         self._lock = threading.Lock()
         self._known: OrderedDict[object, Any] = OrderedDict()
 
-    def of(self, logs: list[LogFile], *, ended: bool) -> LogView:
-        """Return a view of the logs of a job. May be slow."""
-        return LogView(self, logs, ended)
-
     def recall(self, key: object, make: Callable[[], T]) -> T:
         """Return the cached value of a key, or create it."""
         with self._lock:
@@ -58,7 +54,7 @@ class LogView:
     """The logs at one point in time. A single log may end with an unfinished line. Merged logs show only whole lines
     until the job has ended, so that lines never move."""
 
-    def __init__(self, views: LogViews, logs: list[LogFile], ended: bool) -> None:
+    def __init__(self, views: LogViews, logs: list[LogFile], *, ended: bool) -> None:
         self.logs = logs
         self._views = views
         self._merged = len(logs) > 1

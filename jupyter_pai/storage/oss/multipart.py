@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 
+from ...core import filesystem
 from ...core.cleanup import on_failure
 from ...core.errors import BadInput, Conflict, EngineError, NotFound, PaiError, Refused
 from ...core.i18n import _
@@ -109,11 +110,10 @@ class _Checkpoint:
         with contextlib.suppress(OSError):
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-            try:
-                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self._read()
-            except BlockingIOError:
+            if filesystem.lock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB) is False:
                 self.__exit__()
+            else:
+                self._read()
         return self
 
     def __exit__(self, *_error: object) -> None:

@@ -37,7 +37,7 @@ def write(folder: Path, logs: dict[str, list[tuple[float, bytes]]]) -> list[LogF
 
 
 def view_of(folder: Path, data: bytes) -> LogView:
-    return LogViews().of(write(folder, {"worker-0": [(1.0, data)]}), ended=True)
+    return LogView(LogViews(), write(folder, {"worker-0": [(1.0, data)]}), ended=True)
 
 
 def whole(view: LogView) -> list[str]:
@@ -88,7 +88,7 @@ def test_page_end_is_the_start_of_the_stream(parts: list[bytes], cut: int) -> No
     with TemporaryDirectory() as place:
         log = LogFile(Path(place), "worker-0")
         log.path.write_bytes(data[:cut])
-        page = LogViews().of([log], ended=False).page(0, 100, before=END)
+        page = LogView(LogViews(), [log], ended=False).page(0, 100, before=END)
         end = page["ends"]["worker-0"]
         log.path.write_bytes(data)
         text = "\n".join(page["texts"]) + ("" if page["open"] or not page["texts"] else "\n")
@@ -100,7 +100,7 @@ def test_page_end_is_the_start_of_the_stream(parts: list[bytes], cut: int) -> No
 def test_several_logs_are_merged_by_time(folder: Path) -> None:
     logs = write(folder, SOME)
     views = LogViews()
-    page = views.of(logs, ended=False).page(0, 100)
+    page = LogView(views, logs, ended=False).page(0, 100)
     assert list(zip(page["instances"], page["texts"], strict=True)) == [
         ("worker-0", "a0"),
         ("worker-0", "a1"),
@@ -111,17 +111,17 @@ def test_several_logs_are_merged_by_time(folder: Path) -> None:
         ("worker-1", "b2"),
     ]
     assert (page["ends"], page["open"]) == ({"worker-0": 20, "worker-1": 9}, False)
-    assert [views.of(logs, ended=False).at(moment) for moment in (0, 2.0, 2.5, 99)] == [0, 2, 3, 7]
-    assert views.of(logs, ended=True).page(7, 5)["texts"] == ["open"]
+    assert [LogView(views, logs, ended=False).at(moment) for moment in (0, 2.0, 2.5, 99)] == [0, 2, 3, 7]
+    assert LogView(views, logs, ended=True).page(7, 5)["texts"] == ["open"]
     # Earlier lines keep their position in a growing log.
     more = {name: [*pieces, (7.0, b" end\nnext\n")] for name, pieces in SOME.items()}
-    grown = views.of(write(folder, more), ended=False).page(0, 100)["texts"]
+    grown = LogView(views, write(folder, more), ended=False).page(0, 100)["texts"]
     assert grown[:7] == page["texts"]
     assert grown[7:] == ["open end", "next", " end", "next"]
 
 
 def test_search_covers_several_logs(folder: Path) -> None:
-    view = LogViews().of(write(folder, SOME), ended=True)
+    view = LogView(LogViews(), write(folder, SOME), ended=True)
     found = view.search(("[AB]2", True, False), 0, 10)
     assert [(hit["line"], hit["instance"], hit["text"]) for hit in found["hits"]] == [
         (3, "worker-0", "a2"),
@@ -151,11 +151,11 @@ def test_search_equals_a_search_of_each_line(parts: list[bytes], text: str, rege
         views = LogViews()
         for size in (len(data) // 2, len(data)):  # Also in a log that has grown since.
             log.path.write_bytes(data[:size])
-            found = views.of([log], ended=False).search((text, regex, case), line, 1_000)
+            found = LogView(views, [log], ended=False).search((text, regex, case), line, 1_000)
         after = [n for n in wanted if n >= line]
         assert (found["total"], found["first"]) == (len(wanted), len(wanted) - len(after))
         assert [hit["line"] for hit in found["hits"]] == after[:1_000]
-        back = views.of([log], ended=False).search((text, regex, case), line, 2, back=True)
+        back = LogView(views, [log], ended=False).search((text, regex, case), line, 2, back=True)
         assert [hit["line"] for hit in back["hits"]] == [n for n in wanted if n < line][-2:]
 
 
