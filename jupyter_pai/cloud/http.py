@@ -14,6 +14,7 @@ import json
 import logging
 import random
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -127,13 +128,11 @@ class Transport:
             raise _lost(call, error) from None
         if not response.is_success:
             raise self._refused(call, response)
-        try:
+        with suppress(ValueError):
             answer = json.loads(response.content or b"{}")
-        except ValueError as error:
-            raise _lost(call, error) from None
-        if not isinstance(answer, dict):
-            raise _lost(call, TypeError("no object"))
-        return answer
+            if isinstance(answer, dict):
+                return answer
+        raise _lost(call, ValueError("no JSON object"))
 
     def _refused(self, call: Call, response: httpx.Response) -> _Failed:
         refusal = self.read(response)

@@ -10,7 +10,7 @@ import contextlib
 import os
 import struct
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -158,18 +158,15 @@ class LogFile:
 
     def time_at(self, offset: int) -> float | None:
         """Return the time at which the byte at `offset` arrived, in seconds since 1970, or None if unknown."""
-        try:
-            with open(self.index, "rb") as file:
-                low, high = 0, os.fstat(file.fileno()).st_size // _INDEX.size
-                if not high:
-                    return None
-                while high - low > 1:
-                    middle = (low + high) // 2
-                    noted = _INDEX.unpack(os.pread(file.fileno(), _INDEX.size, middle * _INDEX.size))
-                    low, high = (middle, high) if noted[0] <= offset else (low, middle)
-                return float(_INDEX.unpack(os.pread(file.fileno(), _INDEX.size, low * _INDEX.size))[1])
-        except FileNotFoundError:
-            return None
+        with contextlib.suppress(FileNotFoundError), open(self.index, "rb") as file:
+
+            def entry(n: int) -> tuple[int, float]:
+                return _INDEX.unpack(os.pread(file.fileno(), _INDEX.size, n * _INDEX.size))
+
+            if count := os.fstat(file.fileno()).st_size // _INDEX.size:
+                after = bisect_right(range(count), offset, key=lambda n: entry(n)[0])
+                return entry(max(after - 1, 0))[1]
+        return None
 
     def offset_at(self, time: float) -> int:
         """Return the offset of the first byte that arrived at or after `time`, or the end of the log."""
