@@ -50,14 +50,8 @@ def compile_finder(text: str, *, regex: bool = False, case: bool = False) -> tup
         return _pattern(text, regex, case), _PIECE
     needle = text.encode("utf-8", "surrogatepass")
     if case:
-        return lambda data: lambda begin: data.find(needle, begin), _LITERAL_PIECE
-    needle = needle.lower()
-
-    def any_case(data: bytes) -> Callable[[int], int]:
-        lower = data.lower()
-        return lambda begin: lower.find(needle, begin)
-
-    return any_case, _LITERAL_PIECE
+        return lambda data: partial(data.find, needle), _LITERAL_PIECE
+    return lambda data: partial(data.lower().find, needle.lower()), _LITERAL_PIECE
 
 
 def _pattern(text: str, regex: bool, case: bool) -> Finder:
@@ -98,8 +92,8 @@ class LogMatches:
         self.offsets = array("q")
         self._finder, self._piece = finder
         self._place = 0
-        # True if the line at `_place` began earlier; true if it already has a match.
-        self._is_inside = self._is_hit = False
+        # True if the line at `_place` began earlier and already has a match.
+        self._is_hit = False
 
     def advance(self, until: float) -> bool:
         """Search the rest of the log. Returns False if `until`, in `time.monotonic` seconds, passed before the end of

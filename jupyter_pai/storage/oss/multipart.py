@@ -216,13 +216,16 @@ class _Upload:
             data = os.pread(self.descriptor, length, (number - 1) * self.checkpoint.part_size)
         if len(data) != length:
             raise self._changed()
-        send = checked(data, partial(self._upload_part, number), self.meter, (self.uri.key, number))
+        key, upload_id = self.uri.key, self.checkpoint.upload_id
+        send = checked(
+            data,
+            lambda bucket, body: bucket.upload_part(key, upload_id, number, body),
+            self.meter,
+            (key, number),
+        )
         part = self.client.ask(self.uri, send)
         self.checkpoint.add(number, part)
         return part
-
-    def _upload_part(self, number: int, bucket: Any, body: UploadBody) -> Any:
-        return bucket.upload_part(self.uri.key, self.checkpoint.upload_id, number, body)
 
     def _changed(self) -> BadInput:
         return BadInput(
