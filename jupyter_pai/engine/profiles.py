@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -119,11 +119,10 @@ class Profiles:
 
     def kept(self, profile: Profile) -> StoredCredentials:
         """Return a profile's own credentials, masked; empty if there are none or they cannot be read. May block."""
-        reference = profile.settings.own_credentials
-        try:
-            return (self.credentials.kept() if reference else {}).get(reference, StoredCredentials("", ""))
-        except PaiError:
-            return StoredCredentials("", "")  # A request with them raises the error.
+        with suppress(PaiError):  # A request with them raises the error.
+            if reference := profile.settings.own_credentials:
+                return self.credentials.kept().get(reference, StoredCredentials("", ""))
+        return StoredCredentials("", "")
 
     def backend(self, profile: Profile) -> Backend:
         """Return the backend of a profile; a new one if the profile has changed."""
