@@ -43,8 +43,7 @@ def save_frame(frame: Any, name: str, folder: Path) -> Path:
             digest = hashlib.file_digest(file, "sha256").hexdigest()[:32]
         data = folder / digest / "data"
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
-        target = data / f"{name}.{form}"
-        os.replace(path, target)
+        target = path.replace(data / f"{name}.{form}")
         (folder / digest / "ready").touch()
     return target
 

@@ -26,8 +26,7 @@ class FileNotes:
     """
 
     def __init__(self, sources: Path, folder: str) -> None:
-        name = sha256(folder.encode("utf-8", "surrogateescape")).hexdigest()[:32]
-        self.path = sources / f"{name}.json"
+        self.path = sources / f"{sha256(folder.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}.json"
         self.began = time.time_ns()
         self.unchanged = 0
         try:

@@ -32,11 +32,9 @@ _USELESS = """
 """.split()
 
 
-def _any_of(globs: Sequence[str]) -> re.Pattern[str]:
-    return re.compile("|".join(map(translate, globs)), re.IGNORECASE)
-
-
-_IS_SECRET, _IS_NOT_SECRET, _IS_USELESS = _any_of(_SECRET), _any_of(_NOT_SECRET), _any_of(_USELESS)
+_IS_SECRET, _IS_NOT_SECRET, _IS_USELESS = (
+    re.compile("|".join(map(translate, globs)), re.IGNORECASE) for globs in (_SECRET, _NOT_SECRET, _USELESS)
+)
 
 
 class Rules:
@@ -131,13 +129,9 @@ def _read(folder: str, name: str, prefix: str, base: str = "") -> list[_Patterns
 
 def _repository_above(folder: str) -> list[str]:
     """Return the folders from the top of the surrounding git repository down to the parent of `folder`."""
-    above: list[str] = []
-    for parent in (Path(folder), *Path(folder).parents):
-        if str(parent) != folder:
-            above.insert(0, str(parent))
-        if (parent / ".git").exists():
-            return above
-    return []
+    folders = [Path(folder), *Path(folder).parents]
+    top = next((n for n, path in enumerate(folders) if (path / ".git").exists()), 0)
+    return [str(path) for path in reversed(folders[1 : top + 1])]
 
 
 def _spec(lines: Collection[str]) -> GitIgnoreSpec:

@@ -196,10 +196,12 @@ def _check_size(manifest: Manifest, limit: int) -> None:
             else _("Choose another folder with --source."),
         )
     if manifest.bytes > limit:
-        biggest = ", ".join(f"{e.path} ({show_size(e.size)})" for e in manifest.biggest(5))
         raise SourceError(
             _("The size of {folder} is {size}, above the limit of {limit}. Largest files: {biggest}.").format(
-                folder=manifest.folder, size=show_size(manifest.bytes), limit=show_size(limit), biggest=biggest
+                folder=manifest.folder,
+                size=show_size(manifest.bytes),
+                limit=show_size(limit),
+                biggest=", ".join(f"{entry.path} ({show_size(entry.size)})" for entry in manifest.biggest(5)),
             ),
             fix=_(
                 "Pass data as an input (--input NAME=PATH), exclude it (--exclude, .paiignore), "
@@ -268,8 +270,7 @@ def _write(manifest: Manifest, sources: Path, notes: FileNotes) -> Packed:
 
 
 def _check_secrets(manifest: Manifest, contents: dict[str, Content]) -> tuple[Match, ...]:
-    leaks = {path: content.leaks for path, content in contents.items() if path not in manifest.allowed}
-    return secret_scan.check(leaks)
+    return secret_scan.check({path: one.leaks for path, one in contents.items() if path not in manifest.allowed})
 
 
 def _is_file(entry: Entry) -> bool:

@@ -78,8 +78,7 @@ def from_cells(cells: Sequence[CodeCell]) -> Script:
         NotebookError: if a cell is not valid Python.
     """
     script = Script("")
-    parts = [f"# [{number}]{_tags(cell)}\n{_plain(cell.code, script)}" for number, cell in enumerate(cells, 1)]
-    body = "\n\n".join(parts)
+    body = "\n\n".join(f"# [{n}]{_tags(cell)}\n{_plain(cell.code, script)}" for n, cell in enumerate(cells, 1))
     script.text = (_DISPLAY + "\n" if "display" in undefined_names(body) else "") + body + "\n"
     return script
 

@@ -117,10 +117,14 @@ class LocalBackend(Backend):
         return Prepared(outputs, tuple(notes), remote_id=job.id)
 
     def _workspace(self, job: Job, folder: JobFolder, engine: str) -> Workspace:
-        own_python = not (job.spec.python or self.settings.python)
-        if engine:  # It isolates files and processes itself.
-            return Workspace(job, folder, namespaces.PLAIN, own_python=own_python, container=Container(engine, job))
-        return Workspace(job, folder, process.machine_allows()[0], own_python=own_python)
+        return Workspace(
+            job,
+            folder,
+            # A container engine isolates files and processes itself.
+            mode=namespaces.PLAIN if engine else process.machine_allows()[0],
+            own_python=not (job.spec.python or self.settings.python),
+            container=Container(engine, job) if engine else None,
+        )
 
     async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
         # In this thread: switching threads would take longer than starting the process.
@@ -250,7 +254,8 @@ def _elsewhere(folder: JobFolder, life: Liveness, report: Report) -> Report:
 
 def _cut_short(folder: JobFolder, is_stopped: bool, started_at: object) -> Report:
     """Return the report of a job without supervisor and result."""
-    container.remove(folder)
+    if line := read_text(folder.path / "container"):
+        process.run_aside(line)  # Removes the containers.
     if is_stopped:
         return Report(JobStatus.STOPPED, "stopped", _("Stopped by the user."))
     reason = _("The job ended early: its supervisor was killed.")
@@ -261,7 +266,7 @@ def _cut_short(folder: JobFolder, is_stopped: bool, started_at: object) -> Repor
     elif started_at is None:
         reason = _("The job was never started: the server ended while it was being submitted.")
     trouble = read_text(folder.path / "supervisor.log").strip().rpartition("\n")[2]
-    return Report(JobStatus.FAILED, "cut short", " ".join(filter(None, (reason, trouble))))
+    return Report(JobStatus.FAILED, "cut short", f"{reason} {trouble}".rstrip())
 
 
 def _output_parameters(folder: JobFolder) -> dict[str, str]:

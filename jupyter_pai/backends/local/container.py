@@ -21,7 +21,6 @@ from ...core.text import parse_size
 from ...jobs.job import Job
 from ...jobs.spec import JobSpec
 from ...jobs.state_dir import JobFolder
-from . import process
 from .liveness import read_text
 from .resources import NAMES
 
@@ -90,8 +89,11 @@ class Container:
             *(["--tty"] if spec.tty else []),
         ]
         start = ["/bin/sh", "-c", _START[Path(self.engine).name], "pai", self.engine, self.name]
-        back = [name.removeprefix(_RENAMED) for name in names if name.startswith(_RENAMED)]
-        renamed = "".join(f'export {name}="${_RENAMED}{name}"; unset {_RENAMED}{name}\n' for name in back)
+        renamed = "".join(
+            f'export {name.removeprefix(_RENAMED)}="${name}"; unset {name}\n'
+            for name in names
+            if name.startswith(_RENAMED)
+        )
         return [*start, *options, spec.image, "-c", renamed + _INIT, "pai", *inner]
 
     def environment(self, variables: Mapping[str, str]) -> dict[str, str]:
@@ -102,8 +104,8 @@ class Container:
     def cleanup(self) -> str:
         """A shell command that removes the containers, running or not."""
         names = [f"{self.name}-{rank}" for rank in range(self.job.spec.instance_count)]
-        at_once = ["--time", "0"] if Path(self.engine).name == "podman" else []
-        return shlex.join([self.engine, "rm", "--force", *at_once, *names])
+        options = ["--force", "--time", "0"] if Path(self.engine).name == "podman" else ["--force"]
+        return shlex.join([self.engine, "rm", *options, *names])
 
 
 def passable(variables: Mapping[str, T]) -> dict[str, T]:
@@ -137,12 +139,6 @@ def choose(spec: JobSpec, name: str, profile: str) -> tuple[str, list[str]]:
 def engine_of(folder: JobFolder) -> str:
     """Return the engine of a job; empty for none."""
     return next(iter(shlex.split(read_text(folder.path / "container"))), "")
-
-
-def remove(folder: JobFolder) -> None:
-    """Remove the containers of a job whose supervisor and guard were both killed."""
-    if line := read_text(folder.path / "container"):
-        process.run_aside(line)
 
 
 def find(name: str) -> str:

@@ -80,13 +80,10 @@ def _by_signs(folder: JobFolder, lock: int, free: bool | None) -> Liveness:
     starter = starter_of(folder)
     silent = filesystem.age(lock) >= SILENT
     if starter and starter.is_of_this_boot:
-        return Liveness.ALIVE if free is None and (not silent or _is_seen(folder)) else Liveness.DEAD
+        # Processes of other containers are not visible.
+        words = read_text(folder.path / "started").split()
+        is_seen = len(words) == 5 and words[0].isdigit() and host.start_time(int(words[0])) == words[1]
+        return Liveness.ALIVE if free is None and (is_seen or not silent) else Liveness.DEAD
     if not silent:
         return Liveness.ELSEWHERE
     return Liveness.DEAD if starter and starter.host == host.name() else Liveness.SILENT
-
-
-def _is_seen(folder: JobFolder) -> bool:
-    """Return whether the process in `started` is visible and runs. Those of other containers are not visible."""
-    words = read_text(folder.path / "started").split()
-    return len(words) == 5 and words[0].isdigit() and host.start_time(int(words[0])) == words[1]

@@ -145,16 +145,13 @@ def of_this_boot(folder: JobFolder) -> bool:
 
 def read_result(folder: JobFolder) -> Result | None:
     """Return the end of a job; None for an active job and for one that was cut short."""
-    try:
-        text = (folder.path / "result").read_text("utf-8")
-    except FileNotFoundError:
-        return None
-    values = dict(line.partition("=")[::2] for line in text.splitlines())
-    try:
+    # Missing, or incomplete after a power failure on a disk that ignores fsync.
+    with contextlib.suppress(FileNotFoundError, KeyError, ValueError):
+        lines = (folder.path / "result").read_text("utf-8").splitlines()
+        values = dict(line.partition("=")[::2] for line in lines)
         status = int(values["status"]) if values["status"] else None
         return Result(status, values["instance"], values["reason"], _time(values["ended"]), int(values["oom_kills"]))
-    except (KeyError, ValueError):
-        return None  # Incomplete: a power failure on a disk that ignores fsync.
+    return None
 
 
 def request_stop(folder: JobFolder) -> None:

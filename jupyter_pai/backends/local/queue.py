@@ -77,11 +77,9 @@ class Queue:
 
     def read(self) -> list[Slot]:
         """Return waiting and running jobs in order of arrival."""
-        try:
-            with open(self.path) as file:
-                return [Slot.parse(line) for line in file]
-        except FileNotFoundError:
-            return []
+        with contextlib.suppress(FileNotFoundError), open(self.path) as file:
+            return [Slot.parse(line) for line in file]
+        return []
 
     def version(self) -> tuple[int, int]:
         """Return a value that changes with the queue."""

@@ -61,8 +61,9 @@ class Workspace:
         ):
             path.mkdir(parents=True, exist_ok=True)
         archive.unpack(self.folder.source, code)
-        text = json.dumps(self.spec.hyperparameters, ensure_ascii=False, indent=1)
-        (self.ml / "input/config/hyperparameters.json").write_text(text, "utf-8", "surrogateescape")
+        (self.ml / "input/config/hyperparameters.json").write_text(
+            json.dumps(self.spec.hyperparameters, ensure_ascii=False, indent=1), "utf-8", "surrogateescape"
+        )
         for channel, uri in self.spec.inputs.items():
             self._expose(_input(uri)[0], self.ml / "input/data" / channel)
         self._lay_out_outputs()
@@ -84,7 +85,9 @@ class Workspace:
                 _link(output / channel, path)
         for alias, channel in contract.ALIASES.items():
             _link(output / alias, output / channel, relative=True)
-        _note_parameters(self.folder, output / "output_parameters")
+        # Existing output parameters of a shared output folder. Times alone are unreliable: clocks may be set back.
+        if times := {path.name: path.stat().st_mtime_ns for path in (output / "output_parameters").glob("*")}:
+            (self.folder.path / "parameters.json").write_text(json.dumps(times), "utf-8")
 
     def _expose(self, target: Path, path: Path) -> None:
         """Make `target` available at `path`: by a link, or by a mount over an empty folder for a container."""
@@ -97,8 +100,11 @@ class Workspace:
         """Return the mounts of a container: host path and container path."""
         inputs = [(_input(uri)[0], f"/ml/input/data/{channel}") for channel, uri in self.spec.inputs.items()]
         output = _output_root(self.spec, self.folder)
-        channels = output_folders(self.spec, self.folder).items()
-        elsewhere = [(path, f"/ml/output/{name}") for name, path in channels if path != output / name]
+        elsewhere = [
+            (path, f"/ml/output/{name}")
+            for name, path in output_folders(self.spec, self.folder).items()
+            if path != output / name
+        ]
         tools = [(self.lib, container.PACKAGE), (_PACKAGE / "locale", f"{container.PACKAGE}/locale")]
         if self.requirements.exists():
             tools.append((self.environments, container.ENVIRONMENTS))
@@ -111,9 +117,8 @@ class Workspace:
         if self.spec.runs_notebook and not self.own_python:
             lines = [line for line in _FOR_NOTEBOOKS if line not in projects] + lines
         if (code / "requirements.txt").is_file():
-            text = (code / "requirements.txt").read_text("utf-8", "replace")
-            kept = (line for line in text.splitlines() if _project(line) not in projects)
-            lines = [_absolute(line, f"{self.layout.code}") for line in kept] + lines
+            own = (code / "requirements.txt").read_text("utf-8", "replace").splitlines()
+            lines = [_absolute(line, self.layout.code) for line in own if _project(line) not in projects] + lines
         if any(line.strip() and not line.lstrip().startswith("#") for line in lines):
             self.requirements.write_text("\n".join(lines) + "\n", "utf-8")
 
@@ -125,29 +130,32 @@ class Workspace:
             line = contract.launch_line(self.spec.entry_point, self.spec.hyperparameters, self._inputs(path=True))
         if not self.spec.command.strip():
             line = f"exec {line}"  # Without `exec`, a stop would kill the shell before the script can clean up.
-        shell = ["/bin/sh", "-c", line]
-        if self.container:
-            inner = self._launcher("python", container.PACKAGE, container.ENVIRONMENTS, container.SHIMS, "") + shell
-            return self.container.command(
-                inner, self.layout.code, self._mounts(), [*self.variables(), *self.spec.secrets]
-            )
-        tools = (str(_PACKAGE), str(self.environments), str(self.shims), find_uv())
-        return self._launcher(self.job.python, *tools) + shell
+        words = [*self._launcher(), "/bin/sh", "-c", line]
+        if not self.container:
+            return words
+        return self.container.command(words, self.layout.code, self._mounts(), [*self.variables(), *self.spec.secrets])
 
-    def _launcher(self, python: str, package: str, environments: str, shims: str, uv: str) -> list[str]:
+    def _launcher(self) -> list[str]:
         """Return the command prefix that creates the environment with the requirements; empty without requirements."""
         if not self.requirements.exists():
             return []
-        requirements = f"{container.PACKAGE}/requirements.txt" if self.container else str(self.requirements)
-        image = self.spec.image if self.container else ""
-        words = [
-            f"image={image}",
-            f"requirements={requirements}",
-            f"environments={environments}",
-            f"shims={shims}",
-            f"uv={uv}",
-        ]
-        return [python, "-I", f"{package}/launcher.py" if self.container else f"{package}/{_LAUNCHER}", *words, "--"]
+        if self.container:
+            words = [
+                *("python", "-I", f"{container.PACKAGE}/launcher.py"),
+                f"requirements={container.PACKAGE}/requirements.txt",
+                f"environments={container.ENVIRONMENTS}",
+                f"shims={container.SHIMS}",
+                f"image={self.spec.image}",
+            ]
+        else:
+            words = [
+                *(self.job.python, "-I", f"{_PACKAGE}/{_LAUNCHER}"),
+                f"requirements={self.requirements}",
+                f"environments={self.environments}",
+                f"shims={self.shims}",
+                f"uv={find_uv()}",
+            ]
+        return [*words, "--"]
 
     def _inputs(self, *, path: bool) -> dict[str, str]:
         """Return the file named by each input's URI: its name in the channel, or its whole path."""
@@ -156,8 +164,8 @@ class Workspace:
 
     def contract_variables(self) -> tuple[dict[str, str], list[str]]:
         """Return the contract's variables, and the names without a short variable."""
-        channels = output_folders(self.spec, self.folder)
-        return contract.environment(self.layout, self.spec.hyperparameters, self._inputs(path=False), channels)
+        inputs, outputs = self._inputs(path=False), output_folders(self.spec, self.folder)
+        return contract.environment(self.layout, self.spec.hyperparameters, inputs, outputs)
 
     def environment(self) -> dict[str, str]:
         """Return the whole environment of the job's process."""
@@ -166,8 +174,9 @@ class Workspace:
         environment = interpreter.search_environment(self.job.python)
         if not self.own_python:
             environment["PYTHONPATH"] = os.pathsep.join(filter(None, [environment.get("PYTHONPATH"), str(self.lib)]))
-        search_path = environment.get("PATH", os.defpath)
-        environment["PATH"] = launcher.search_path(str(self.shims), self.job.python, search_path)
+        environment["PATH"] = launcher.search_path(
+            str(self.shims), self.job.python, environment.get("PATH", os.defpath)
+        )
         return environment | self.variables()
 
     def variables(self) -> dict[str, str]:
@@ -262,13 +271,6 @@ def _link(path: Path, target: Path, *, relative: bool = False) -> None:
             fix=_("Move it, or choose another output folder."),
         )
     path.symlink_to(target.name if relative else target)
-
-
-def _note_parameters(folder: JobFolder, root: Path) -> None:
-    """Record the existing output parameters of a shared output folder. Times alone are unreliable: clocks may be set
-    back."""
-    if times := {path.name: path.stat().st_mtime_ns for path in root.glob("*")}:
-        (folder.path / "parameters.json").write_text(json.dumps(times), "utf-8")
 
 
 def earlier_parameters(folder: JobFolder) -> dict[str, int]:

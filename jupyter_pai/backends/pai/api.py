@@ -57,20 +57,13 @@ class PaiApi:
             "StartTime": stamp(_LONG_AGO),
             "SortBy": "GmtCreateTime",
             "Order": "desc",
-            "PageSize": size,
             "EndTime": stamp(until) if until else None,
             "Labels": labels,
             "Status": status or None,
         }
-        seen = 0
-        for page in count(1):
-            reply = await self._call("ListTrainingJobs", "GET", "/trainingjobs", query={**query, "PageNumber": page})
-            jobs = reply.get("TrainingJobs") or []
-            for job in jobs:
-                yield job
-            seen += len(jobs)
-            if not jobs or seen >= int(reply.get("TotalCount") or 0):
-                break
+        path = "/api/v1/trainingjobs"
+        async for job in list_items(self.account.api, STUDIO, "ListTrainingJobs", path, "TrainingJobs", query, size):
+            yield job
 
     async def stop(self, job_id: str) -> None:
         """Request the end of a job."""
@@ -146,19 +139,20 @@ def _path(job_id: str) -> str:
     return f"/trainingjobs/{job_id}"
 
 
-async def gather(
+async def list_items(
     api: OpenApi, service: Service, action: str, path: str, key: str, query: Mapping[str, object], size: int
-) -> list[dict[str, Any]]:
-    """Fetch all items of a list; `key` is the list's name in the reply, `size` the page size.
+) -> AsyncIterator[dict[str, Any]]:
+    """Yield all items of a list; `key` is the list's name in the reply, `size` the page size.
 
-    The total may be sent as text or be missing; then, an incomplete page is the last one.
+    Pages are fetched on demand. The total may be sent as text or be missing; then, an incomplete page is the last one.
     """
-    collected: list[dict[str, Any]] = []
+    seen = 0
     for page in count(1):
         reply = await api.call(service, action, "GET", path, {**query, "PageNumber": page, "PageSize": size})
         items = reply.get(key) or []
-        collected += items
+        for item in items:
+            yield item
+        seen += len(items)
         total = int(reply.get("TotalCount") or 0)
-        if not items or (len(collected) >= total if total else len(items) < size):
+        if not items or (seen >= total if total else len(items) < size):
             break
-    return collected

@@ -18,7 +18,7 @@ from ...cloud.alibaba.account import AlibabaAccount
 from ...cloud.alibaba.openapi import DLC, STUDIO
 from ...core.errors import PaiError
 from ..resources import InstanceType, Quota
-from .api import PaiApi, gather
+from .api import PaiApi, list_items
 from .pricing import Discount, discount_of, share_of
 
 _GIB = 1 << 30
@@ -80,16 +80,16 @@ async def list_instance_types(account: AlibabaAccount) -> list[InstanceType]:
     kinds: dict[str, InstanceType] = {}
     for pool in ("ECS", "Lingjun"):
         query = {"ResourceType": pool}
-        items = await gather(account.api, DLC, "ListEcsSpecs", "/api/v1/ecsspecs", "EcsSpecs", query, _PAGE)
-        kinds |= {kind.name: kind for kind in map(_instance_type, items)}
+        items = list_items(account.api, DLC, "ListEcsSpecs", "/api/v1/ecsspecs", "EcsSpecs", query, _PAGE)
+        kinds |= {kind.name: kind async for kind in (_instance_type(fields) async for fields in items)}
     return sorted(kinds.values(), key=lambda kind: (kind.gpu, kind.gpu_name, kind.cpu, kind.memory, kind.name))
 
 
 async def list_quotas(account: AlibabaAccount) -> list[Quota]:
     """Return the quotas of the workspace, with their free resources."""
     query = {"WorkspaceIds": await account.workspace_id(), "Verbose": True}
-    items = await gather(account.api, STUDIO, "ListQuotas", "/api/v1/quotas/", "Quotas", query, _PAGE)
-    return [_quota(fields) for fields in items]
+    items = list_items(account.api, STUDIO, "ListQuotas", "/api/v1/quotas/", "Quotas", query, _PAGE)
+    return [_quota(fields) async for fields in items]
 
 
 def _instance_type(fields: Mapping[str, Any]) -> InstanceType:

@@ -31,14 +31,17 @@ async def _examine(account: AlibabaAccount) -> list[Finding]:
             findings += await _connection(account)
         if any(finding.state == "bad" for finding in findings):
             return findings  # All other checks would fail.
-        fix = _("Set the profile's `workspace_id`, as shown in PAI's console.")
-        checks = [
-            _checked(_("workspace"), _workspace(account), fix=fix),
+        findings += await asyncio.gather(
+            _checked(
+                _("workspace"),
+                _workspace(account),
+                fix=_("Set the profile's `workspace_id`, as shown in PAI's console."),
+            ),
             _role(account),
             _checked(_("training jobs"), _jobs(account)),
             _checked(_("quotas"), _quotas(account), "warn"),
-        ]
-        return findings + list(await asyncio.gather(*checks))
+        )
+        return findings
     finally:
         await transport.close()
 
@@ -123,10 +126,10 @@ async def _quotas(account: AlibabaAccount) -> Finding:
 
 
 def _free(quota: Quota) -> str:
-    parts = [_("{free:g} of {all:g} cores").format(free=quota.free_cpu, all=quota.cpu)]
-    if quota.gpu:
-        parts.append(_("{free} of {all} GPUs").format(free=quota.free_gpu, all=quota.gpu))
-    return _("{name}: {what} free").format(name=quota.name or quota.id, what=", ".join(parts))
+    cores = _("{free:g} of {all:g} cores").format(free=quota.free_cpu, all=quota.cpu)
+    gpus = _("{free} of {all} GPUs").format(free=quota.free_gpu, all=quota.gpu)
+    what = f"{cores}, {gpus}" if quota.gpu else cores
+    return _("{name}: {what} free").format(name=quota.name or quota.id, what=what)
 
 
 # Manual checks with a real account, for behaviour that no stand-in can verify. `%pai doctor --live` lists them.

@@ -17,7 +17,7 @@ from ...cloud.alibaba.openapi import WORKSPACE
 from ...core.errors import BadInput, ImageError
 from ...core.i18n import _
 from ..resources import Image, ImageQuery
-from .api import gather
+from .api import list_items
 
 # The purposes of images and their labels.
 SCOPES = {"training": "dlc", "develop": "dsw", "inference": "eas"}
@@ -35,10 +35,10 @@ async def list_images(account: AlibabaAccount, query: ImageQuery) -> list[Image]
         ImageError: if no image has the framework or version.
         BadInput: if the scope is unknown.
     """
-    items = await gather(
+    items = list_items(
         account.api, WORKSPACE, "ListImages", "/api/v1/images", "Images", await _query(account, query.scope), _PAGE
     )
-    return choose([image_of(fields) for fields in items], query)
+    return choose([image_of(fields) async for fields in items], query)
 
 
 async def _query(account: AlibabaAccount, scope: str) -> dict[str, object]:

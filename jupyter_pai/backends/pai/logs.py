@@ -39,8 +39,11 @@ async def read_log(pages: Pages, cursor: str) -> LogPiece:
     new, end = lines[begin:], (number - 1) * size + len(lines)
     digests = (digests + [_digest(line) for line in new[-_REMEMBERED:]])[-_REMEMBERED:]
     data = "".join(f"{line.removesuffix(_END)}\n" for line in new).encode("utf-8", "surrogatepass")
-    more = len(lines) == size and (total is None or end < total)
-    return LogPiece(data, json.dumps([end, digests]) if digests else "", more)
+    return LogPiece(
+        data,
+        cursor=json.dumps([end, digests]) if digests else "",
+        more=len(lines) == size and (total is None or end < total),
+    )
 
 
 def _page(known: int) -> tuple[int, int]:

@@ -12,15 +12,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from ...jobs.datasets import DataSet, is_dataset
 from ...jobs.job import Job
 from ...jobs.spec import JobSpec
-
-if TYPE_CHECKING:
-    from .options import InstanceSpec, PaiOptions
+from .options import InstanceSpec, PaiOptions, options_of
 
 # Labels of submitted jobs: the job's id, and the state folder's id.
 JOB_LABEL, HOME_LABEL = "jupyter-pai-job", "jupyter-pai-home"
@@ -58,8 +56,6 @@ class Destination:
 
 def request_body(job: Job, target: Destination) -> dict[str, Any]:
     """Return the body that creates a job; `job.outputs` has the URI of each channel."""
-    from .options import options_of
-
     spec, options = job.staged_spec, options_of(job.spec)
     return _filled(
         {

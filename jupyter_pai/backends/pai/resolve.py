@@ -6,10 +6,9 @@ is selected, in this order: available types first, then fewer GPUs, lower price 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from ...cloud.alibaba.account import AliyunSettings
 from ...core.errors import SpecError
@@ -20,10 +19,8 @@ from ...jobs.spec import JobSpec
 from ..base import Check
 from ..resources import InstanceType
 from . import pricing
+from .catalog import InstanceCatalog
 from .options import options_of
-
-if TYPE_CHECKING:
-    from .catalog import InstanceCatalog
 
 
 async def resolve(
@@ -97,12 +94,10 @@ def _selection_note(kind: InstanceType, spec: JobSpec, default: str) -> str:
     return text
 
 
-def _needs(kind: InstanceType, spec: JobSpec) -> Iterator[tuple[float, float]]:
-    """Yield available and requested amount of each requested size."""
+def _needs(kind: InstanceType, spec: JobSpec) -> list[tuple[float, float]]:
+    """Return available and requested amount of each requested size."""
     requested = (spec.cpu, parse_size(spec.memory) if spec.memory else 0, spec.gpu)
-    for has, need in zip((kind.cpu, kind.memory, kind.gpu), requested, strict=True):
-        if need:
-            yield has, need
+    return [(has, need) for has, need in zip((kind.cpu, kind.memory, kind.gpu), requested, strict=True) if need]
 
 
 def _size(kind: InstanceType) -> tuple[int, float, float, int, str]:

@@ -16,7 +16,7 @@ from ...cloud.alibaba.openapi import DLC
 from ...core.errors import QuotaExceeded, ReplyLost, SpecError
 from ...core.i18n import _
 from ..tensorboards import Board, Boards
-from .api import gather
+from .api import list_items
 
 _PATH = "/api/v1/tensorboards"
 _SOURCE = "TrainingJob"
@@ -55,8 +55,8 @@ class PaiBoards(Boards):
         }
         if remote_id:
             query |= {"SourceType": _SOURCE, "SourceId": remote_id}
-        items = await gather(self.account.api, DLC, "ListTensorboards", _PATH, "Tensorboards", query, _PAGE)
-        return [_board(fields) for fields in items if fields.get("Status") not in _DELETED]
+        items = list_items(self.account.api, DLC, "ListTensorboards", _PATH, "Tensorboards", query, _PAGE)
+        return [_board(fields) async for fields in items if fields.get("Status") not in _DELETED]
 
     async def open(self, remote_id: str, name: str, uri: str) -> Board:
         board = await self._of_job(remote_id)
@@ -117,9 +117,10 @@ class PaiBoards(Boards):
         running = [board for board in await self._listed() if board.status in ("starting", "running")]
         if not running:  # Those of other workspaces.
             return error
-        names = ", ".join(f"{board.name} ({board.id})" for board in running)
         return QuotaExceeded(
-            _("The limit of running TensorBoards on PAI is reached: {names}.").format(names=names),
+            _("The limit of running TensorBoards on PAI is reached: {names}.").format(
+                names=", ".join(f"{board.name} ({board.id})" for board in running)
+            ),
             fix=_("Stop one: %pai tensorboard --on-platform --stop {id}").format(id=running[-1].id),
             **error.details | {"boards": [asdict(board) for board in running]},
         )

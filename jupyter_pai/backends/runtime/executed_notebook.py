@@ -40,20 +40,16 @@ class ExecutedNotebook:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # Warnings about missing ids, which are added below.
                 self.node: NotebookNode = nbformat.read(path, as_version=4)
-            self._complete()
+            # Add the fields required by format 4.5.
+            self.node.nbformat_minor = max(self.node.get("nbformat_minor", 0), 5)
+            self.node.metadata.setdefault("language_info", {"name": "python"})
+            for cell in self.node.cells:
+                cell.setdefault("metadata", NotebookNode())
+                cell.setdefault("id", nbformat.v4.new_code_cell().id)
+                if cell.cell_type == "code":
+                    cell.outputs, cell.execution_count = [], None
         except (AttributeError, KeyError, TypeError, nbformat.ValidationError) as error:
             raise ValueError(str(error)) from None
-
-    def _complete(self) -> None:
-        """Add the fields required by format 4.5."""
-        node = self.node
-        node.nbformat_minor = max(node.get("nbformat_minor", 0), 5)
-        node.metadata.setdefault("language_info", {"name": "python"})
-        for cell in node.cells:
-            cell.setdefault("metadata", NotebookNode())
-            cell.setdefault("id", nbformat.v4.new_code_cell().id)
-            if cell.cell_type == "code":
-                cell.outputs, cell.execution_count = [], None
 
     def set_parameters(self, hyperparameters: Mapping[str, str]) -> list[str]:
         """Insert the cell that sets hyperparameters, at papermill's position; return notes."""
@@ -85,10 +81,14 @@ class ExecutedNotebook:
             ImportError: without nbconvert.
             Exception: if nbconvert or one of its filters fails.
         """
+        import nbconvert
         from jinja2 import DictLoader
         from nbconvert.exporters import HTMLExporter
 
-        _find_templates()
+        # nbconvert may be installed in a parent environment: add the path of its templates.
+        share = str(Path(nbconvert.__file__).parents[4] / "share" / "jupyter")
+        paths = os.environ.get("JUPYTER_PATH", "").split(os.pathsep)
+        os.environ["JUPYTER_PATH"] = os.pathsep.join(dict.fromkeys([*filter(None, paths), share]))
         node = self._tidy()
         node.metadata.pop("widgets", None)  # Without scripts, the text output of widgets is more useful.
         exporter = HTMLExporter(  # type: ignore[no-untyped-call]
@@ -126,12 +126,3 @@ def bounded(text: str) -> str:
     """Return the text of a stream; very long text loses its middle."""
     half = _LONGEST_TEXT // 2
     return text if len(text) <= 4 * half else text[:half] + _CUT + text[-half:]
-
-
-def _find_templates() -> None:
-    """Add the template path of nbconvert if it is installed in a parent environment."""
-    import nbconvert
-
-    share = str(Path(nbconvert.__file__).parents[4] / "share" / "jupyter")
-    paths = os.environ.get("JUPYTER_PATH", "").split(os.pathsep)
-    os.environ["JUPYTER_PATH"] = os.pathsep.join(dict.fromkeys([*filter(None, paths), share]))

@@ -55,9 +55,8 @@ def main() -> None:
 def _run(path: Path, arguments: list[str], scratch: str) -> int:
     from .executed_notebook import ExecutedNotebook
 
-    folder = Path(os.environ.get("PAI_OUTPUT_NOTEBOOK") or path.parent / "executed")
     try:
-        notebook = ExecutedNotebook(path, folder)
+        notebook = ExecutedNotebook(path, Path(os.environ.get("PAI_OUTPUT_NOTEBOOK") or path.parent / "executed"))
     except FileNotFoundError:
         return _failed(f"can't open file '{path}': [Errno 2]")
     except (OSError, ValueError) as error:

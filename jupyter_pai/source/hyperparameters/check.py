@@ -90,9 +90,8 @@ def _range(least: str | None, most: str | None) -> str:
 
 def _unknown(name: str, value: str, options: Sequence[Hyperparameter]) -> str:
     """Return the message for a name that no option has, with the closest one."""
-    for one in options:
-        if one.form != "option" and name in _names(one):
-            return _other_form(name, value, one)
+    if other := next((one for one in options if one.form != "option" and name in _names(one)), None):
+        return _other_form(name, value, other)
     known = sorted({full for one in options if one.form == "option" for full in _names(one)})
     message = _("The script has no option `{name}` and will exit with an error.").format(name=name)
     if twin := next((other for other in known if _plain(other) == _plain(name)), None):

@@ -36,8 +36,8 @@ def read_argparse(program: Program, values: Values) -> Iterator[Hyperparameter]:
         updates = [key for call in calls if _is_method(call, "set_defaults") for key in call.keywords]
         defaults = {key.arg: key.value for key in updates if key.arg}
         for call in calls:
-            if _is_method(call, "add_argument") and (found := _argument(module, call, defaults, values)):
-                yield found
+            if _is_method(call, "add_argument") and (argument := _argument(module, call, defaults, values)):
+                yield argument
 
 
 def _is_method(call: ast.Call, name: str) -> bool:
@@ -62,7 +62,9 @@ def _argument(module: Module, call: ast.Call, defaults: dict[str, ast.expr], val
         name=names[0],
         type=_type(module, options, action, default, values),
         default=values.text(module, default) if default else _FLAG_DEFAULTS.get(action),
-        required=_required(module, options, form, values),
+        required=_word(module, options.get("nargs"), values) not in ("?", "*", "REMAINDER", "...")
+        if form == "argument"
+        else values.known(module, options.get("required")) is True,
         choices=values.choices(module, options.get("choices")),
         # As `--help` shows it.
         help=values.words(module, options.get("help"))
@@ -107,20 +109,13 @@ def _type(module: Module, options: dict[str, ast.expr], action: str, default: as
     return _CONVERTERS.get(converter, "path" if converter.endswith("FileType") else "")
 
 
-def _required(module: Module, options: dict[str, ast.expr], form: Form, values: Values) -> bool:
-    if form == "argument":
-        return _word(module, options.get("nargs"), values) not in ("?", "*", "REMAINDER", "...")
-    return values.known(module, options.get("required")) is True
-
-
 def read_click(program: Program, values: Values) -> Iterator[Hyperparameter]:
     """Yield each `click.option` and `click.argument`, in the order of the code."""
-    for module, nodes in program.reached:
-        for node in nodes:
-            if isinstance(node, ast.Call):
-                kind = module.meaning(node.func)
-                if kind in ("click.option", "click.argument") and (found := _option(module, node, kind, values)):
-                    yield found
+    calls = ((module, node) for module, nodes in program.reached for node in nodes if isinstance(node, ast.Call))
+    for module, call in calls:
+        kind = module.meaning(call.func)
+        if kind in ("click.option", "click.argument") and (option := _option(module, call, kind, values)):
+            yield option
 
 
 def _option(module: Module, call: ast.Call, kind: str, values: Values) -> Hyperparameter | None:
@@ -141,11 +136,14 @@ def _option(module: Module, call: ast.Call, kind: str, values: Values) -> Hyperp
     form: Form = "flag" if is_flag else "option"
     if not any(word.startswith("--") for word in words):
         form = "argument" if kind == "click.argument" else "short"
+    required = values.known(module, options.get("required"))
+    if form == "argument" and required is None:
+        required = "default" not in options and values.known(module, options.get("nargs")) != -1
     return Hyperparameter(
         name=names[0],
         type=type_word,
         default=values.text(module, options["default"]) if "default" in options else unset,
-        required=_click_required(module, options, form, values),
+        required=required is True,
         choices=choices,
         help=values.words(module, options.get("help")),
         file=module.file,
@@ -158,20 +156,11 @@ def _option(module: Module, call: ast.Call, kind: str, values: Values) -> Hyperp
     )
 
 
-def _click_required(module: Module, options: dict[str, ast.expr], form: Form, values: Values) -> bool:
-    required = values.known(module, options.get("required"))
-    if form == "argument" and required is None:
-        return "default" not in options and values.known(module, options.get("nargs")) != -1
-    return required is True
-
-
 def _names(words: list[str]) -> tuple[list[str], list[str]]:
     """Return the names that turn an option on, and the names that turn it off: `--shout/--no-shout` has one of each."""
-    on, off = [], []
-    for word in words:
-        first, _slash, second = word.partition("/")
-        on += [first.strip()] if first.startswith("-") else []
-        off += [second.strip()] if second.strip().startswith("-") else []
+    pairs = [[part.strip() for part in word.partition("/")[::2]] for word in words]
+    on = [first for first, _second in pairs if first.startswith("-")]
+    off = [second for _first, second in pairs if second.startswith("-")]
     long = [name[2:] for name in on if name.startswith("--")]
     return long or [name.lstrip("-") for name in on or words], [name.lstrip("-") for name in off]
 
@@ -204,13 +193,12 @@ def commands(program: Program) -> Iterator[tuple[Module, Function, str]]:
         for node in nodes
         if isinstance(node, ast.Call) and module.meaning(node.func) == "typer.run" and node.args
     }
-    for module, nodes in program.reached:
-        for node in nodes:
-            if isinstance(node, Function):
-                if node.name in run or _decorators(module, node, "typer"):
-                    yield module, node, "typer"
-                elif _decorators(module, node, "click"):
-                    yield module, node, "click"
+    functions = ((module, node) for module, nodes in program.reached for node in nodes if isinstance(node, Function))
+    for module, function in functions:
+        if function.name in run or _decorators(module, function, "typer"):
+            yield module, function, "typer"
+        elif _decorators(module, function, "click"):
+            yield module, function, "click"
 
 
 def _decorators(module: Module, function: Function, library: str) -> bool:

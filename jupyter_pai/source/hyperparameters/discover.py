@@ -56,8 +56,9 @@ def inspect(spec: JobSpec) -> Inspection:
         if takes_options:
             closed.append(is_closed)
             notes |= dict.fromkeys(hyperparameters.check_values(options, spec.hyperparameters) if is_closed else ())
-    files = tuple(code.inspected.values())
-    return Inspection(tuple(declared.values()), files, bool(closed) and all(closed), tuple(notes))
+    return Inspection(
+        tuple(declared.values()), tuple(code.inspected.values()), bool(closed) and all(closed), tuple(notes)
+    )
 
 
 def _declared(path: str, code: _Code) -> tuple[list[Hyperparameter], bool]:

@@ -28,10 +28,9 @@ def read_cells(program: Program, values: Values) -> Iterator[Hyperparameter]:
     """Yield assignments in cells tagged `parameters`; trailing comments are the help."""
     module = program.modules[program.entry]
     lines = set(_tagged(module.text))
-    if lines:
-        for statement in module.tree.body:
-            if statement.lineno in lines:
-                yield from _assignment(module, statement, values)
+    for statement in module.tree.body:
+        if statement.lineno in lines:
+            yield from _assignment(module, statement, values)
 
 
 def _tagged(text: str) -> Iterator[int]:
@@ -135,12 +134,8 @@ def _field(
         options = {key.arg: key.value for key in value.keywords if key.arg}
         words = options.get("help", dict(_entries(options.get("metadata"))).get("help"))
         help_text = values.words(module, words) or help_text
-        value = options.get("default") or _made(options.get("default_factory"))
+        factory = options.get("default_factory")
+        # The body of a lambda, or an empty list or dict.
+        result = factory.body if isinstance(factory, ast.Lambda) else factory and ast.Call(factory, [], [])
+        value = options.get("default") or result
     return _written(module, name, statement.annotation, value, help_text, statement, "dataclass", values, form)
-
-
-def _made(factory: ast.expr | None) -> ast.expr | None:
-    """Return the value of a `default_factory`: a lambda's body, an empty list or dict."""
-    if isinstance(factory, ast.Lambda):
-        return factory.body
-    return ast.Call(factory, [], []) if factory else None

@@ -59,12 +59,9 @@ class Guard:
 
     def watch(self, wake: int) -> None:
         """Wait until all instances or the supervisor have ended. A stop request or a failed instance stops all."""
-        poll = select.poll()
-        poll.register(self.life, select.POLLIN)
-        poll.register(wake, select.POLLIN)
         while self.ranks:
             left = self.kill_at - time.monotonic()
-            ready = dict(poll.poll(max(left, 0) * 1000 if left < 1e9 else None))
+            ready = select.select([self.life, wake], [], [], max(left, 0) if left < 1e9 else None)[0]
             if wake in ready:
                 os.read(wake, 4096)
             for rank, status in self.reap():

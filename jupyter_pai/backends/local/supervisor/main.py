@@ -36,7 +36,7 @@ import time
 from jupyter_pai.backends.local.queue import Queue, Slot
 from jupyter_pai.backends.local.supervisor import namespaces, output, process_tree
 from jupyter_pai.backends.local.supervisor.arguments import Arguments
-from jupyter_pai.backends.local.supervisor.guard import Guard
+from jupyter_pai.backends.local.supervisor.guard import ALL_GONE, Guard
 from jupyter_pai.backends.local.supervisor.result import ResultFile
 from jupyter_pai.backends.local.supervisor.sampler import UsageSampler
 
@@ -144,7 +144,9 @@ class Supervisor:
         if os.path.exists(self.arguments.path("stop")):
             self.stop("stopped")
         self.follow()
-        if not self.result.is_whole:  # The guard was killed: its processes are children of this one now.
+        if not self.result.reports.endswith(
+            ALL_GONE
+        ):  # The guard was killed: its processes are children of this one now.
             process_tree.kill_descendants()
             if self.arguments.cleanup:
                 process_tree.run(self.arguments.cleanup)

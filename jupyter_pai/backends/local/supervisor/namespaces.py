@@ -110,7 +110,8 @@ def _try(mode: str, folder: str, writer: int) -> None:
 def _unshare(what: int) -> None:
     """Create a namespace; without the privilege, create a user namespace first."""
     uid, gid = os.getuid(), os.getgid()
-    privileged = _has_sys_admin()
+    with open("/proc/self/status") as file:
+        privileged = any(line.startswith("CapEff:") and int(line[7:], 16) >> _CAP_SYS_ADMIN & 1 for line in file)
     _check(_libc.unshare(what | (0 if privileged else _CLONE_NEWUSER)), "unshare")
     if not privileged:
         for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
@@ -136,8 +137,3 @@ def _bind(source: str, target: str, mode: str) -> None:
 def _mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
     words = [None if text is None else os.fsencode(text) for text in (source, target, kind, data)]
     _check(_libc.mount(*words[:3], ctypes.c_ulong(flags), words[3]), f"mount {target}")
-
-
-def _has_sys_admin() -> bool:
-    with open("/proc/self/status") as file:
-        return any(line.startswith("CapEff:") and int(line.split()[1], 16) >> _CAP_SYS_ADMIN & 1 for line in file)

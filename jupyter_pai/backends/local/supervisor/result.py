@@ -8,7 +8,6 @@ import time
 
 from jupyter_pai.backends.local.supervisor import output
 from jupyter_pai.backends.local.supervisor.arguments import Arguments
-from jupyter_pai.backends.local.supervisor.guard import ALL_GONE
 
 
 class ResultFile:
@@ -24,11 +23,6 @@ class ResultFile:
         self.reports = b""
         self.guarded = False
         self.oom_kills = _oom_kills()
-
-    @property
-    def is_whole(self) -> bool:
-        """The guard finished."""
-        return self.reports.endswith(ALL_GONE)
 
     def lines(self) -> list[str]:
         """Return the file's lines. `status` is the wait status of the `instance` that failed first, else 0.

@@ -120,5 +120,4 @@ def _percent(value: bytes, kept: bytes) -> bytes:
 def _base64(value: bytes, shift: int) -> list[bytes]:
     """Return the part of a value's base64 that is fixed if `shift` bytes (modulo 3) precede it and any follow."""
     first, last = (shift * 8 + 5) // 6, (shift + len(value)) * 8 // 6
-    data = b"\0" * shift + value
-    return [encode(data)[first:last] for encode in (base64.b64encode, base64.urlsafe_b64encode)]
+    return [encode(b"\0" * shift + value)[first:last] for encode in (base64.b64encode, base64.urlsafe_b64encode)]
