@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from ...jobs.datasets import DataSet, is_dataset
 from ...jobs.job import Job
 from ...jobs.spec import JobSpec
-from .options import InstanceSpec, PaiOptions, options_of
+from .options import PaiOptions, options_of
 
 # Labels of submitted jobs: the job's id, and the state folder's id.
 JOB_LABEL, HOME_LABEL = "jupyter-pai-job", "jupyter-pai-home"
@@ -121,12 +121,19 @@ def _code_dir(uri: str) -> dict[str, Any]:
 
 
 def _compute(spec: JobSpec, options: PaiOptions) -> dict[str, Any]:
-    if options.instance_spec:
+    if share := options.instance_spec:
+        amounts = {
+            "CPU": share.cpu,
+            "Memory": share.memory,
+            "GPU": share.gpu,
+            "GPUType": share.gpu_type,
+            "SharedMemory": share.shared_memory,
+        }
         return _filled(
             {
                 "ResourceId": options.resource_id,
                 "InstanceCount": spec.instance_count,
-                "InstanceSpec": _share(options.instance_spec),
+                "InstanceSpec": {name: str(amount) for name, amount in amounts.items() if amount},
                 "UseSpotInstance": options.use_spot_instance,
             }
         )
@@ -141,17 +148,6 @@ def _compute(spec: JobSpec, options: PaiOptions) -> dict[str, Any]:
             "UseSpotInstance": options.use_spot_instance,
         }
     )
-
-
-def _share(share: InstanceSpec) -> dict[str, str]:
-    fields = {
-        "CPU": share.cpu,
-        "Memory": share.memory,
-        "GPU": share.gpu,
-        "GPUType": share.gpu_type,
-        "SharedMemory": share.shared_memory,
-    }
-    return {name: str(value) for name, value in fields.items() if value}
 
 
 def _input(name: str, uri: str, options: PaiOptions) -> dict[str, Any]:
@@ -186,7 +182,6 @@ def _nodes(options: PaiOptions) -> dict[str, Any]:
 
 
 def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the non-empty fields."""
     return {name: value for name, value in values.items() if value not in (None, "", [], {}) and value is not False}
 
 

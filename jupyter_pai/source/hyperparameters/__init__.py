@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from .check import check_values, is_closed
 from .command_line import read_argparse, read_click, read_typer
-from .model import Hyperparameter
 from .parameters_cell import read_cells, read_dataclasses, read_dicts
 from .syntax import Module, Program, parse
-from .values import Values
+from .values import Hyperparameter, Values
 
 __all__ = ["Hyperparameter", "Module", "Program", "check_values", "is_closed", "parse", "read"]
 

@@ -14,9 +14,8 @@ from functools import cached_property
 
 from ...core.i18n import _
 from .command_line import commands
-from .model import Hyperparameter, one_line
 from .syntax import Definition, Module, Program, called, dotted
-from .values import Values
+from .values import Hyperparameter, Values, one_line
 
 _NUMBERS: dict[str, Callable[[str], object]] = {"int": int, "float": float}
 _MAX_LISTED = 8

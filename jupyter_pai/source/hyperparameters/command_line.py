@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from .model import Form, Hyperparameter
 from .syntax import Module, Program, called
-from .values import Values, annotation, click_limits, limits, range_limits, type_of
+from .values import Form, Hyperparameter, Values, annotation, click_limits, limits, range_limits, type_of
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -6,9 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from .model import Form, Hyperparameter, Origin, default_text, one_line
 from .syntax import Module, Program, assigned, called
-from .values import Values, annotation, type_of
+from .values import Form, Hyperparameter, Origin, Values, annotation, default_text, one_line, type_of
 
 _TABLE = re.compile(r"(default_)?(h(yper)?_?param(eter)?s|hps|param(eter)?s|config)", re.IGNORECASE)
 _SETTINGS = re.compile(
@@ -57,7 +56,6 @@ def _written(
     module: Module, name: str, hint: ast.expr | None, value: ast.expr | None, help_text: str,
     node: ast.stmt | ast.expr, origin: Origin, values: Values, form: Form = "none",
 ) -> Hyperparameter:  # fmt: skip
-    """Return the hyperparameter of a named value."""
     known = values.known(module, value)
     type_word, choices = annotation(module, hint, values)
     return Hyperparameter(
