@@ -251,8 +251,12 @@ def _pack(manifest: Manifest, sources: Path) -> Packed:
 def _packed(manifest: Manifest, contents: dict[str, Content], sources: Path) -> Packed:
     hashes = {path: content.sha256 for path, content in contents.items()}
     digest = archive.digest(manifest.entries, hashes)
-    notes = secret_scan.messages(_check_secrets(manifest, contents))
-    return Packed(sources / f"{digest}.tar.gz", digest, hashes, notes)
+    return Packed(
+        path=sources / f"{digest}.tar.gz",
+        digest=digest,
+        hashes=hashes,
+        notes=secret_scan.messages(_check_secrets(manifest, contents)),
+    )
 
 
 def _write(manifest: Manifest, sources: Path, notes: FileNotes) -> Packed:

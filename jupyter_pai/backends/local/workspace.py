@@ -164,8 +164,12 @@ class Workspace:
 
     def contract_variables(self) -> tuple[dict[str, str], list[str]]:
         """Return the contract's variables, and the names without a short variable."""
-        inputs, outputs = self._inputs(path=False), output_folders(self.spec, self.folder)
-        return contract.environment(self.layout, self.spec.hyperparameters, inputs, outputs)
+        return contract.environment(
+            self.layout,
+            self.spec.hyperparameters,
+            self._inputs(path=False),
+            output_folders(self.spec, self.folder),
+        )
 
     def environment(self) -> dict[str, str]:
         """Return the whole environment of the job's process."""

@@ -109,7 +109,6 @@ def _reason(job: Mapping[str, Any], error: Mapping[str, Any]) -> tuple[str, str]
 
 
 def _exit_code(reason: str) -> int | None:
-    """Return the command's exit code if the reason has one."""
     match = re.search(r"exit(?:ed)?(?: with)?(?: code| status)?[ :=]+(\d{1,3})\b", reason, re.IGNORECASE)
     return int(match[1]) if match else None
 
@@ -162,7 +161,6 @@ async def samples(api: PaiApi, job_id: str, after: float) -> list[Sample]:
 
 
 def _sums(instances: Sequence[Mapping[str, Any]]) -> dict[float, float]:
-    """Return time to value, summed over the instances."""
     sums: dict[float, float] = {}
     for instance in instances:
         for point in instance.get("Metrics") or ():

@@ -210,7 +210,6 @@ class Values:
 
 
 def _all(texts: list[str | None]) -> tuple[str, ...]:
-    """Return the texts; empty if one is None."""
     known = tuple(text for text in texts if text is not None)
     return known if len(known) == len(texts) else ()
 
