@@ -50,14 +50,14 @@ def test_a_job_view_updates_live(lab: Lab, page: Page, tmp_path: Path) -> None:
     log.focus()
     expect(log).to_be_focused()
     # Letters are not shortcuts of the notebook: B would insert a cell, X would cut one.
-    cells = page.locator(".jp-Notebook .jp-Cell")
-    count = cells.count()
+    shown = page.locator(".jp-Notebook .jp-Cell")
+    count = shown.count()
     for target in (log, page.get_by_role("tab", name="Overview"), page.get_by_role("button", name="Pin")):
         target.focus()
         page.keyboard.press("b")
         page.keyboard.press("x")
         expect(target).to_be_focused()
-        expect(cells).to_have_count(count)
+        expect(shown).to_have_count(count)
 
 
 TICK = """
