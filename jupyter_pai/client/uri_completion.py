@@ -36,13 +36,11 @@ def continuations(client: Client, text: str, *, home: str = "", profile: str = "
     def fetch(after: str) -> tuple[list[str], bool]:
         reply = client.call("list_data", uri=uri, after=after, limit=_FETCHED, profile=profile)
         names = [entry["uri"] if is_uri else parent + entry["path"] for entry in reply["entries"]]
-        return [name for name in names if name.startswith(text) and not _is_hidden(name, text)], reply["more"]
+        # Hidden files are completed from their dot on.
+        hidden = f"{text}." if text.endswith("/") else "\0"
+        return [name for name in names if name.startswith(text) and not name.startswith(hidden)], reply["more"]
 
     names, more = fetch("")
     if more and not names:
         names, more = fetch(text[len(parent) :])
     return names[:_RETURNED]
-
-
-def _is_hidden(name: str, text: str) -> bool:
-    return text.endswith("/") and name[len(text) :].startswith(".")

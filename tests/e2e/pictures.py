@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -71,7 +72,7 @@ class Studio:
 
     def __init__(self, browser: Browser) -> None:
         folder = HOME / "moons"
-        shutil.copytree(Path(__file__).with_name("two_moons"), folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(Path(__file__).with_name("two_moons"), folder, ignore=shutil.ignore_patterns("__*__*"))
         self.browser = browser
         # Callbacks to run after each picture.
         self.after = ExitStack()
@@ -316,6 +317,8 @@ def main() -> None:
     wanted = set(sys.argv[1:]) or known
     if wanted - known:
         sys.exit(f"No such pictures: {', '.join(sorted(wanted - known))}")
+    if not subprocess.run(["fc-list", ":lang=zh"], capture_output=True, check=True).stdout:
+        sys.exit("No Chinese fonts: install, for example, fonts-noto-cjk.")
     with sync_playwright() as playwright:
         studio = Studio(chromium(playwright))
         try:

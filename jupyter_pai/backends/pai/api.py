@@ -149,7 +149,7 @@ async def list_items(
     seen = 0
     for page in count(1):
         reply = await api.call(service, action, "GET", path, {**query, "PageNumber": page, "PageSize": size})
-        items = reply.get(key) or []
+        items = [item for item in reply.get(key) or () if isinstance(item, dict)]
         for item in items:
             yield item
         seen += len(items)
