@@ -8,6 +8,8 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 EXTENSION := jupyter_pai/_labextension/package.json
 # It is built by the rule below, not once more by each installation.
 export SKIP_JUPYTER_BUILDER := 1
+# Every started interpreter reads the byte code of the one before it.
+unexport PYTHONDONTWRITEBYTECODE
 
 demo: $(VENV)/tutorial  ## run the tutorial through a real Jupyter server
 	python -m binder.demo

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ _FLAGS = (
     "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 ).split()
+# Without the programs of this environment: with Node, JupyterLab runs yarn for seconds at each start.
+_PATH = os.pathsep.join(path for path in os.environ["PATH"].split(os.pathsep) if path != f"{sys.prefix}/bin")
 
 
 class Lab(RealServer):
@@ -153,7 +156,7 @@ def lab(servers: list[Lab], home: Home) -> Iterator[Lab]:
     if not servers:
         root = home.path.parent / "notebooks"
         root.mkdir()
-        servers.append(Lab(root))
+        servers.append(Lab(root, PATH=_PATH))
     (server,) = servers
     server.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
     yield server

@@ -14,18 +14,20 @@ from .kill_rounds import KillRounds
 from .real_server import RealServer
 
 COUNT = 3000
-CELL = f"""%%pai_train --metric 'n=^n (\\d+)' --as job
-import time
-for n in range({COUNT}):
+CELL = """%%pai_train --metric 'n=^n (\\d+)' --as job
+import os, time
+for n in range({count}):
     print("n", n)
     if n % 10 == 0:
+        time.sleep(0.01)
+    while n == {count} - 10 and not os.path.exists("{go}"):
         time.sleep(0.01)
 """
 
 
-def test_job_survives_killed_server_and_kernel(server: RealServer, home: Home) -> None:
+def test_job_survives_killed_server_and_kernel(server: RealServer, home: Home, tmp_path: Path) -> None:
     notebook = server.notebook()
-    notebook.run(CELL)
+    notebook.run(CELL.format(count=COUNT, go=tmp_path / "go"))
     job_id = notebook.run("print(job.id, end='')").text
     kernel = int(notebook.run("import os; print(os.getpid())").text)
     until(lambda: "n" in server.job(job_id)["metrics"])
@@ -33,6 +35,7 @@ def test_job_survives_killed_server_and_kernel(server: RealServer, home: Home) -
     server.kill()
     assert len(processes_of(job_id)) >= 2
     assert (home.job(job_id).path / "result").exists() is False
+    (tmp_path / "go").touch()
     server.start()
     job = until(lambda: (found := server.job(job_id))["ended_at"] and found)
     assert (job["status"], job["exit_code"]) == ("succeeded", 0)
