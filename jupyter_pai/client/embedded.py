@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..api.api import call
 from ..api.endpoint import Context, encode
 from ..api.routes import ROUTES
+from ..core.cleanup import on_failure
 from ..engine.service import JobService
 from .base import Client
 
@@ -32,11 +33,8 @@ class EmbeddedClient(Client):
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="jupyter-pai engine", daemon=True)
         self._thread.start()
-        try:
+        with on_failure(self.close):
             self._wait(self._context.service.start())
-        except BaseException:
-            self.close()
-            raise
 
     def close(self) -> None:
         """Stop the engine. Jobs continue."""

@@ -124,9 +124,12 @@ class Retention:
         fix = _("List them with %pai disk; free space with %pai prune --older-than 30d.") if used > limit else ""
         return [Finding("warn" if fix else "ok", _("disk usage"), text, fix)]
 
-    def measure(self, at_most: int | None = None) -> None:
-        """Measure new finished jobs, environments and inputs. May block."""
+    def measure(self, at_most: int | None = None, again: str = "") -> None:
+        """Measure new finished jobs, environments and inputs, and the job `again`: it may have finished before all of
+        its files were written. May block."""
         usage = self.store.disk_usage
+        if again:
+            usage.forget(f"jobs/{again}").result()
         new = [job.id for job in usage.finished_jobs("bytes IS NULL")][:at_most]
         for start in range(0, len(new), _BATCH):
             if self._closed.is_set():
@@ -142,11 +145,6 @@ class Retention:
     def _entry_sizes(self) -> dict[str, int]:
         """Return the measured bytes of environments and staged inputs, by their paths in the state folder."""
         return self.store.disk_usage.sizes("environments/") | self.store.disk_usage.sizes("inputs/")
-
-    def measure_again(self, job_id: str, at_most: int) -> None:
-        """Measure, and measure this job again: it may have finished before all of its files were written."""
-        self.store.disk_usage.forget(f"jobs/{job_id}").result()
-        self.measure(at_most)
 
     def _size(self, job_id: str) -> int:
         """Return the bytes of a job, without shared packed code."""

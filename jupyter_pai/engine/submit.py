@@ -363,7 +363,7 @@ class Submitter:
             return held.stored
         job = await self._launch(plan, job, held, values)
         self.recorder.record(job, plan.packed.of)
-        self.recorder.run_later(lambda: self.retention.measure_again(job.id, _MEASURED))
+        self.recorder.run_later(lambda: self.retention.measure(_MEASURED, again=job.id))
         return job
 
     async def _stage(self, plan: SubmitPlan) -> Mapping[str, str]:

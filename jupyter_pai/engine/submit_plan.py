@@ -80,8 +80,9 @@ class SubmitPlan:
 
     def is_still(self, resolved: SubmitPlan) -> bool:
         """Return whether request, profile and policy are those of a plan that was resolved just now."""
-        staged, new = ((_identity(plan.request), plan.profile, plan.policy) for plan in (self, resolved))
-        return staged == new
+        return (self.profile, self.policy) == (resolved.profile, resolved.policy) and (
+            _identity(self.request) == _identity(resolved.request)
+        )
 
     def manifest(self, state_dir: Path) -> Manifest:
         """Return the files to pack. May block.

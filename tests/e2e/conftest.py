@@ -206,19 +206,18 @@ def open_notebook(page: Page, lab: Lab, name: str, app: str = "lab/tree") -> Non
 
 
 def run_cells(page: Page, count: int) -> None:
-    """Run the first cells. JupyterLab silently drops cells that are run before its kernel is connected, so the first
-    cell is run repeatedly until it has an execution count."""
-    first = page.locator(".jp-CodeCell").first
-    executed = first.locator(".jp-InputPrompt", has_text="[1]:")
-    while not executed.count():
-        if (dialog := page.locator(".jp-Dialog", has_text="Select Kernel")).count():
-            dialog.locator(".jp-mod-accept").click()
-        first.locator(".jp-InputArea-editor").click()
-        page.keyboard.press("Shift+Enter")
-        with contextlib.suppress(PlaywrightTimeout):
-            executed.wait_for(timeout=5_000)
-    for _ in range(count - 1):
-        page.keyboard.press("Shift+Enter")
+    """Run the first cells. JupyterLab silently drops cells that are run before its kernel is connected, so each cell is
+    run repeatedly until JupyterLab has sent it, and the first until it has an execution count."""
+    for index in range(count):
+        cell = page.locator(".jp-CodeCell").nth(index)
+        sent = cell.locator(".jp-InputPrompt", has_text=re.compile(r"\[[\d*]\]" if index else r"\[1\]"))
+        while not sent.count():
+            if (dialog := page.locator(".jp-Dialog", has_text="Select Kernel")).count():
+                dialog.locator(".jp-mod-accept").click()
+            cell.locator(".jp-InputArea-editor").click()
+            page.keyboard.press("Shift+Enter")
+            with contextlib.suppress(PlaywrightTimeout):
+                sent.wait_for(timeout=5_000)
 
 
 def execute(page: Page, command: str, **arguments: Any) -> None:

@@ -109,8 +109,8 @@ def _reason(job: Mapping[str, Any], error: Mapping[str, Any]) -> tuple[str, str]
 
 
 def _exit_code(reason: str) -> int | None:
-    match = re.search(r"exit(?:ed)?(?: with)?(?: code| status)?[ :=]+(\d{1,3})\b", reason, re.IGNORECASE)
-    return int(match[1]) if match else None
+    pattern = r"exit(?:ed)?(?: with)?(?: code| status)?[ :=]+(\d{1,3})\b"
+    return int(match[1]) if (match := re.search(pattern, reason, re.IGNORECASE)) else None
 
 
 def remedy(text: str) -> str:
@@ -175,8 +175,7 @@ def _seconds(value: object) -> float | None:
     if isinstance(value, int | float) or str(value).isdigit():
         number = float(str(value))
         return number / 1000 if number > 1e11 else number
-    time = moment(value)
-    return time.timestamp() if time else None
+    return time.timestamp() if (time := moment(value)) else None
 
 
 def remote_job(job: Mapping[str, Any]) -> RemoteJob:
@@ -197,7 +196,7 @@ def _spec(job: Mapping[str, Any]) -> JobSpec:
     algorithm, compute = job.get("AlgorithmSpec") or {}, job.get("ComputeResource") or {}
     remote_id = str(job.get("TrainingJobId") or "")
     return JobSpec(
-        name=_name(str(job.get("TrainingJobName") or remote_id)),
+        name="".join(filter(str.isprintable, str(job.get("TrainingJobName") or remote_id))).strip()[:128] or "job",
         command=_command(algorithm.get("Command")) or str(job.get("AlgorithmName") or "") or remote_id,
         image=str(algorithm.get("Image") or ""),
         instance_type=str(compute.get("EcsSpec") or ""),
@@ -209,10 +208,6 @@ def _spec(job: Mapping[str, Any]) -> JobSpec:
         metric_definitions=_definitions(algorithm),
         labels={k: v for k, v in _pairs(job.get("Labels"), "Key").items() if k not in (JOB_LABEL, HOME_LABEL)},
     )
-
-
-def _name(text: str) -> str:
-    return "".join(c for c in text if c.isprintable()).strip()[:128] or "job"
 
 
 def _command(words: Any) -> str:

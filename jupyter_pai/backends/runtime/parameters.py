@@ -72,7 +72,8 @@ def assignments(hyperparameters: Mapping[str, str], known: Mapping[str, object] 
                     name=name, type=type(default).__name__
                 )
             )
-        lines.append(f"{name} = {_code(value)}")
+        finite = not isinstance(value, float) or math.isfinite(value)
+        lines.append(f"{name} = {value!r}" if finite else f'{name} = float("{value}")')
     if lines and known is None:
         notes.append(_("No cell is tagged `parameters`: the hyperparameters are set in the first cell."))
     return "\n".join(["# Parameters", *lines]) if lines else "", notes
@@ -109,7 +110,3 @@ def _container(text: str, kind: type) -> object:
     if isinstance(value, dict) != (kind is dict) or not isinstance(value, list | tuple | set | dict):
         raise ValueError(text)
     return value if isinstance(value, kind) else kind(value)
-
-
-def _code(value: object) -> str:
-    return f'float("{value}")' if isinstance(value, float) and not math.isfinite(value) else repr(value)

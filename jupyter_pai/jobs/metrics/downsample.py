@@ -14,8 +14,9 @@ _FEWEST = 10
 
 def select_steps(points: Columns, first: int | None, last: int | None) -> Columns:
     """Return the points with steps from `first` to `last`, inclusive. None means unbounded."""
-    limits = np.iinfo(np.int64)
-    low, high = limits.min if first is None else first, limits.max if last is None else last
+    low, high = -(2**63) if first is None else first, 2**63 - 1 if last is None else last
+    if _rises(points.step):
+        return points.take(slice(np.searchsorted(points.step, low), np.searchsorted(points.step, high, "right")))
     return points.take((points.step >= low) & (points.step <= high))
 
 
@@ -30,15 +31,20 @@ def downsample(points: Columns, most: int) -> Columns:
         return points
     if most < _FEWEST:
         return points.take(np.linspace(count - 1, 0, most).astype(np.int64)[::-1])
-    if np.any(points.step[1:] < points.step[:-1]):
+    if not _rises(points.step):
         points = points.take(np.argsort(points.step, kind="stable"))
-    required = _required(points.value)
+    odd = np.flatnonzero(~np.isfinite(points.value))
+    required = np.union1d(_first_odd(points.value, odd), _extremes(points.value, odd))
     kept = _kept(points.step, points.value, most)
     missing = np.setdiff1d(required, kept)  # The algorithm keeps one of several equal points.
     if more := max(len(kept) + len(missing) - most, 0):
         others = np.setdiff1d(kept, required)[1:-1]  # Keep both ends.
         kept = np.setdiff1d(kept, others[np.linspace(0, len(others) - 1, more).astype(np.int64)])
     return points.take(np.union1d(kept, missing))
+
+
+def _rises(steps: NDArray[np.int64]) -> bool:
+    return bool(np.all(steps[1:] >= steps[:-1]))
 
 
 def _kept(steps: NDArray[np.int64], values: NDArray[np.float64], most: int) -> NDArray[np.int64]:
@@ -50,13 +56,21 @@ def _kept(steps: NDArray[np.int64], values: NDArray[np.float64], most: int) -> N
     return np.unique(kept.astype(np.int64))
 
 
-def _required(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the indices of the first NaN, infinity and negative infinity, and of the first minimum and maximum among
-    the finite values."""
-    odd = np.flatnonzero(~np.isfinite(values))
+def _first_odd(values: NDArray[np.float64], odd: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the indices of the first NaN, infinity and negative infinity, given the indices of all non-finite
+    values."""
     kinds = [np.isnan(values[odd]), values[odd] == np.inf, values[odd] == -np.inf]
-    places = [odd[np.argmax(kind)] for kind in kinds if kind.any()]
-    if len(odd) < len(values):
-        finite = np.ma.masked_invalid(values, copy=False)
-        places += [finite.argmin(), finite.argmax()]
-    return np.unique(np.array(places, np.int64))
+    return np.array([odd[np.argmax(kind)] for kind in kinds if kind.any()], np.int64)
+
+
+def _extremes(values: NDArray[np.float64], odd: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the indices of the first minimum and maximum among the finite values."""
+    if len(odd) == len(values):
+        return np.array([], np.int64)
+    if not len(odd):
+        return np.array([np.argmin(values), np.argmax(values)], np.int64)
+    numbers = values.copy()
+    numbers[odd] = np.inf
+    smallest = np.argmin(numbers)
+    numbers[odd] = -np.inf
+    return np.array([smallest, np.argmax(numbers)], np.int64)
