@@ -27,6 +27,8 @@ from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
 from jupyter_pai.jobs.state_dir import Home
 
+from .fakes.alibaba import StandIn, stand_in
+
 T = TypeVar("T")
 
 ROOT = Path(__file__).parents[1]
@@ -231,6 +233,13 @@ def until(condition: Callable[[], T], timeout: float = 60) -> T:
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.01)
     return found
+
+
+@pytest.fixture(scope="session")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
+    """The stand-in for Alibaba Cloud of a test process."""
+    with stand_in(tmp_path_factory.mktemp("pai")) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from jupyter_pai.backends import load_backends
 from jupyter_pai.jobs.state_dir import Home
 
 from ..fakes.alibaba import StandIn
-from ..integration.pai.conftest import IMAGE, platform  # noqa: F401  a fixture
+from ..integration.pai.conftest import IMAGE
 
 
 def test_every_installed_backend_is_tested() -> None:
@@ -30,7 +30,7 @@ class TestLocal(BackendPromises):
 
 class TestPai(RemoteBackendPromises):
     @pytest.fixture
-    def keys(self, platform: StandIn, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:  # noqa: F811
+    def keys(self, platform: StandIn, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         for name, value in platform.environment().items():
             monkeypatch.setenv(name, value)
         places = {"default_image": IMAGE, "default_instance_type": "ecs.c6.large"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,14 +15,8 @@ from jupyter_pai.storage import load_storages
 from jupyter_pai.storage.base import Storage
 from jupyter_pai.storage.local import LocalStorage
 from jupyter_pai.storage.oss.storage import OssStorage
-from tests.fakes.alibaba import StandIn, stand_in
+from tests.fakes.alibaba import StandIn
 from tests.fakes.oss_account import AccountOf
-
-
-@pytest.fixture(scope="module")
-def pai(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
-    with stand_in(tmp_path_factory.mktemp("pai")) as pai:
-        yield pai
 
 
 def test_every_installed_storage_is_tested() -> None:
@@ -42,12 +35,12 @@ class TestLocal(StoragePromises):
 
 class TestOss(StoragePromises):
     @pytest.fixture
-    def storage(self, pai: StandIn, tmp_path: Path) -> Storage:
-        return OssStorage(AccountOf(pai), tmp_path / "transfers")
+    def storage(self, platform: StandIn, tmp_path: Path) -> Storage:
+        return OssStorage(AccountOf(platform), tmp_path / "transfers")
 
     @pytest.fixture
-    def empty(self, pai: StandIn, tmp_path: Path) -> str:
-        return f"oss://{pai.bucket}/{tmp_path.name}/it's a/模型/"
+    def empty(self, platform: StandIn, tmp_path: Path) -> str:
+        return f"oss://{platform.bucket}/{tmp_path.name}/it's a/模型/"
 
 
 def test_unknown_scheme_is_named(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import re
 import shutil
 import socket
 import sys
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from playwright.sync_api import (
 from jupyter_pai.jobs.state_dir import Home
 
 from ..conftest import ROOT, end_jobs, keep_below, until
+from ..integration.pai.conftest import pai as pai
 from ..integration.server.real_server import RealServer
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
@@ -37,6 +39,9 @@ _FLAGS = (
 ).split()
 # Without the programs of this environment: with Node, JupyterLab runs yarn for seconds at each start.
 _PATH = os.pathsep.join(path for path in os.environ["PATH"].split(os.pathsep) if path != f"{sys.prefix}/bin")
+
+# Fixtures that change the environment of JupyterLab. Their tests have a server of their own.
+_ENVIRONMENTS = ("pai_without_keys", "pai", "shared")
 
 
 class Lab(RealServer):
@@ -100,13 +105,14 @@ class Lab(RealServer):
                     path.unlink()
 
 
-@pytest.fixture(scope="module")
+# Browser and servers are shared by the files of this folder that a worker runs in sequence.
+@pytest.fixture(scope="package")
 def playwright() -> Iterator[Playwright]:
     with sync_playwright() as started:
         yield started
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser(playwright: Playwright) -> Iterator[Browser]:
     """A browser for pages with logins or options of their own."""
     started = chromium(playwright)
@@ -114,14 +120,10 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
     started.close()
 
 
-@pytest.fixture(scope="session")
-def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The browser's user data. It keeps the compiled scripts of JupyterLab, which take most of the time to load."""
-    return tmp_path_factory.mktemp("browser")
-
-
-@pytest.fixture(scope="module")
-def context(playwright: Playwright, profile: Path) -> Iterator[BrowserContext]:
+@pytest.fixture(scope="package")
+def context(playwright: Playwright, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+    """A browser that keeps the compiled scripts of JupyterLab, which take most of the time to load."""
+    profile = tmp_path_factory.mktemp("browser")
     started = playwright.chromium.launch_persistent_context(profile, executable_path=CHROMIUM, args=_FLAGS)
     yield started
     started.close()
@@ -132,32 +134,37 @@ def chromium(playwright: Playwright) -> Browser:
     return playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    """A state folder for all tests of a file."""
-    with pytest.MonkeyPatch.context() as patch:
-        own = keep_below(tmp_path_factory.mktemp("file"), patch)
-        yield own
-        end_jobs(own)
+@pytest.fixture(scope="package")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """The folders for state and notebooks, by the fixture that changes the environment of JupyterLab."""
+    return defaultdict(lambda: tmp_path_factory.mktemp("place"))
 
 
-@pytest.fixture(scope="module")
-def servers(home: Home) -> Iterator[list[Lab]]:
-    """The JupyterLab of a test file, started by its first test with the environment of that test."""
-    started: list[Lab] = []
+@pytest.fixture
+def home(places: Mapping[str, Path], request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
+    """A state folder, without jobs of earlier tests."""
+    own = keep_below(places[next((name for name in _ENVIRONMENTS if name in request.fixturenames), "")], monkeypatch)
+    yield own
+    end_jobs(own)
+
+
+@pytest.fixture(scope="package")
+def servers() -> Iterator[dict[Path, Lab]]:
+    """The running JupyterLab servers, by their state folders."""
+    started: dict[Path, Lab] = {}
     yield started
-    for server in started:
+    for server in started.values():
         server.stop()
 
 
 @pytest.fixture
-def lab(servers: list[Lab], home: Home) -> Iterator[Lab]:
-    """JupyterLab without jobs, kernels, notebooks, profiles and settings of earlier tests; one server for each file."""
-    if not servers:
+def lab(servers: dict[Path, Lab], home: Home) -> Iterator[Lab]:
+    """JupyterLab without jobs, kernels, notebooks, profiles and settings of earlier tests."""
+    if home.path not in servers:
         root = home.path.parent / "notebooks"
         root.mkdir()
-        servers.append(Lab(root, PATH=_PATH))
-    (server,) = servers
+        servers[home.path] = Lab(root, PATH=_PATH)
+    server = servers[home.path]
     server.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
     yield server
     server.clean(home)

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, ElementHandle, Locator, Page, expect
 
 from ..conftest import ROOT, keep_below, until
 from ..fakes.alibaba import StandIn
-from ..integration.pai.conftest import platform, write_profile  # noqa: F401  a fixture
+from ..integration.pai.conftest import write_profile
 from .accessibility import THEMES, cut_off, faults, moving, unreachable
 from .conftest import Lab, execute
 from .test_job_view import output
@@ -118,7 +118,7 @@ class ViewPage:
 @pytest.fixture(scope="module")
 def views(
     browser: Browser,
-    platform: StandIn,  # noqa: F811
+    platform: StandIn,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[ViewPage]:
     place = tmp_path_factory.mktemp("everyone")

@@ -10,7 +10,6 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from ..conftest import ROOT, until
 from ..fakes.alibaba import StandIn
-from ..integration.pai.conftest import pai, platform  # noqa: F401  fixtures
 from .conftest import SCREENSHOTS, Lab, execute
 
 LONG = 60_000
@@ -18,7 +17,7 @@ AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 
 
 @pytest.fixture
-def lab(pai: StandIn, lab: Lab) -> Lab:  # noqa: F811  a fixture
+def lab(pai: StandIn, lab: Lab) -> Lab:
     """JupyterLab with a profile of the stand-in."""
     return lab
 
@@ -89,7 +88,7 @@ def pattern(word: str) -> re.Pattern[str]:
     return re.compile(rf"\b{word}\b")
 
 
-def open_the_bucket(page: Page, pai: StandIn) -> None:  # noqa: F811
+def open_the_bucket(page: Page, pai: StandIn) -> None:
     """The roots are this machine and the bucket of each profile."""
     explorer = panel(page)
     expect(explorer.get_by_role("button", name="Files of JupyterLab")).to_be_visible(timeout=LONG)
@@ -131,7 +130,7 @@ def list_thousands_of_files(page: Page) -> None:
     expect(row(page, "many/")).to_have_attribute("data-current", "true")
 
 
-def upload_into_a_new_folder(page: Page, pai: StandIn, data: Path) -> None:  # noqa: F811
+def upload_into_a_new_folder(page: Page, pai: StandIn, data: Path) -> None:
     """Create a folder, and upload files and a folder to it."""
     explorer = panel(page)
     explorer.get_by_role("button", name="New folder…").click()
@@ -164,7 +163,7 @@ def upload_into_a_new_folder(page: Page, pai: StandIn, data: Path) -> None:  # n
     assert pai.objects.read("新 #1/data/sub/large.bin") == (data / "sub/large.bin").read_bytes()
 
 
-def upload_an_existing_name(page: Page, pai: StandIn, data: Path) -> None:  # noqa: F811
+def upload_an_existing_name(page: Page, pai: StandIn, data: Path) -> None:
     """Uploading a name that exists asks for a decision."""
     explorer = panel(page)
     (data / "a b.csv").write_text("22")
@@ -175,7 +174,7 @@ def upload_an_existing_name(page: Page, pai: StandIn, data: Path) -> None:  # no
     assert (pai.objects.read("新 #1/a b.csv"), pai.objects.read("新 #1/a b (2).csv")) == (b"1", b"22")
 
 
-def drop_files_and_folders(page: Page, pai: StandIn, data: Path) -> None:  # noqa: F811
+def drop_files_and_folders(page: Page, pai: StandIn, data: Path) -> None:
     """Drop files and folders, as from a desktop."""
     explorer = panel(page)
     (data / "sub/深").mkdir()
@@ -192,7 +191,7 @@ def drop_files_and_folders(page: Page, pai: StandIn, data: Path) -> None:  # noq
     expect(row(page, "sub/")).to_have_count(0)
 
 
-def rename_download_and_delete_by_keyboard(page: Page, pai: StandIn) -> None:  # noqa: F811
+def rename_download_and_delete_by_keyboard(page: Page, pai: StandIn) -> None:
     """Rename, download, select, and delete after a confirmation."""
     row(page, "a b (2).csv").click()
     page.keyboard.press("F2")
@@ -217,7 +216,7 @@ def rename_download_and_delete_by_keyboard(page: Page, pai: StandIn) -> None:  #
     assert pai.objects.keys("新 #1/") == ["新 #1/", "新 #1/a b.csv", "新 #1/b.csv"]
 
 
-def copy_to_the_workspace_and_back(page: Page, lab: Lab, pai: StandIn) -> None:  # noqa: F811
+def copy_to_the_workspace_and_back(page: Page, lab: Lab, pai: StandIn) -> None:
     explorer = panel(page)
     row(page, "b.csv").click(button="right")
     page.get_by_role("menuitem", name="Copy to workspace…").click()
@@ -230,7 +229,7 @@ def copy_to_the_workspace_and_back(page: Page, lab: Lab, pai: StandIn) -> None: 
     assert pai.objects.read("新 #1/work/train.csv") == b"1,2"
 
 
-def copy_from_the_file_browser(page: Page, lab: Lab, pai: StandIn) -> None:  # noqa: F811
+def copy_from_the_file_browser(page: Page, lab: Lab, pai: StandIn) -> None:
     """Copy from the file browser; the Explorer then replaces it."""
     for name in ("one.csv", "two.csv"):
         (lab.root / "work" / name).write_text(name)
@@ -248,7 +247,7 @@ def copy_from_the_file_browser(page: Page, lab: Lab, pai: StandIn) -> None:  # n
     assert [pai.objects.read(f"新 #1/{name}.csv") for name in ("one", "two")] == [b"one.csv", b"two.csv"]
 
 
-def drag_from_the_file_browser(page: Page, pai: StandIn) -> None:  # noqa: F811
+def drag_from_the_file_browser(page: Page, pai: StandIn) -> None:
     """Drag from the file browser, with both visible."""
     move = "jupyterapp.shell.add([...jupyterapp.shell.widgets('left')].find(w => w.id === 'jp-pai-explorer'), 'right')"
     page.evaluate(move)
@@ -267,7 +266,7 @@ def drag_from_the_file_browser(page: Page, pai: StandIn) -> None:  # noqa: F811
     assert pai.objects.read("新 #1/train.csv") == b"1,2"
 
 
-def use_data_as_an_input(page: Page, pai: StandIn) -> None:  # noqa: F811
+def use_data_as_an_input(page: Page, pai: StandIn) -> None:
     """Use data as an input of the form."""
     row(page, "work/").click()
     page.locator("#jp-pai-explorer").screenshot(path=SCREENSHOTS / "explorer.png")
@@ -278,7 +277,7 @@ def use_data_as_an_input(page: Page, pai: StandIn) -> None:  # noqa: F811
     until(lambda: f"oss://{pai.bucket}/新 #1/work/" in fields(page))
 
 
-def enter_addresses(page: Page, lab: Lab, pai: StandIn) -> None:  # noqa: F811
+def enter_addresses(page: Page, lab: Lab, pai: StandIn) -> None:
     """A wrong URI shows an error and keeps the folder; the URI of a file selects it."""
     explorer = panel(page)
     address = explorer.get_by_role("textbox", name="Path")
@@ -304,7 +303,7 @@ def show_a_narrow_and_dark_panel(page: Page) -> None:
     assert faults(page) == []
 
 
-def test_explorer_manages_files(lab: Lab, pai: StandIn, page: Page, tmp_path: Path) -> None:  # noqa: F811
+def test_explorer_manages_files(lab: Lab, pai: StandIn, page: Page, tmp_path: Path) -> None:
     for n in range(1500):
         pai.objects.write(f"many/f{n:04}", b"x" * (n % 100))
     pai.objects.write("models/a/weights.bin", bytes(2_500_000))

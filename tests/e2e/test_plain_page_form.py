@@ -22,7 +22,6 @@ from jupyter_pai.jobs.state_dir import Home
 
 from ..conftest import until
 from ..fakes.alibaba import StandIn
-from ..integration.pai.conftest import pai, platform  # noqa: F401  fixtures
 from .accessibility import cut_off, faults, moving, unreachable
 from .plain_page import LONG, PlainPage
 
@@ -274,7 +273,7 @@ def test_a_submit_from_the_page_gives_its_job_to_python(page: Page, engine: Embe
         assert shown.form.hyperparameters == {"lr": 0.25}
 
 
-def test_a_submit_that_costs_money_asks_in_a_dialog_of_the_page(page: Page, pai: StandIn, script: Path) -> None:  # noqa: F811
+def test_a_submit_that_costs_money_asks_in_a_dialog_of_the_page(page: Page, pai: StandIn, script: Path) -> None:
     with closing(EmbeddedClient()) as client, closing(PlainForm(page, client, script, "pai")) as shown:
         shown.form.instance_type = "ecs.gn6i-c4g1.xlarge"
         earlier = client.call("list_jobs")["total"]  # The tests of a file have one state folder.

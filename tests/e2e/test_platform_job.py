@@ -11,7 +11,6 @@ from playwright.sync_api import Page, expect
 
 from ..conftest import until
 from ..fakes.alibaba import StandIn
-from ..integration.pai.conftest import pai, platform  # noqa: F401  fixtures
 from .conftest import Lab, execute, open_notebook, run_cells
 from .test_job_view import LONG, VIEW, status
 from .test_train import begun, fold, form
@@ -26,7 +25,7 @@ pathlib.Path(os.environ['PAI_OUTPUT_MODEL'], 'weights.txt').write_text('0.1 0.2'
 
 
 @pytest.fixture
-def lab(pai: StandIn, lab: Lab, tmp_path: Path) -> Iterator[Lab]:  # noqa: F811
+def lab(pai: StandIn, lab: Lab, tmp_path: Path) -> Iterator[Lab]:
     """JupyterLab with a profile of the stand-in."""
     yield lab
     (tmp_path / "go").touch()
@@ -34,7 +33,7 @@ def lab(pai: StandIn, lab: Lab, tmp_path: Path) -> Iterator[Lab]:  # noqa: F811
 
 def test_a_job_on_the_platform_has_all_its_parts(
     lab: Lab,
-    pai: StandIn,  # noqa: F811  a fixture
+    pai: StandIn,
     page: Page,
     tmp_path: Path,
 ) -> None:

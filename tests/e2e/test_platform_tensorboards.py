@@ -10,7 +10,6 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from ..fakes.alibaba import StandIn
-from ..integration.pai.conftest import pai, platform  # noqa: F401  fixtures
 from .accessibility import faults
 from .conftest import Lab, execute, open_notebook, run_cells
 from .test_job_view_without_extension import lab as plain_lab  # noqa: F401  fixture
@@ -22,7 +21,7 @@ START = "Start TensorBoard on the platform"
 
 
 @pytest.fixture
-def lab(pai: StandIn, lab: Lab) -> Iterator[Lab]:  # noqa: F811
+def lab(pai: StandIn, lab: Lab) -> Iterator[Lab]:
     """JupyterLab with a profile of the stand-in; its TensorBoards are deleted after the test."""
     yield lab
     for board in boards(lab):
@@ -59,7 +58,7 @@ def accept(page: Page) -> None:
     page.locator(".jp-Dialog .jp-mod-accept").click(timeout=LONG)
 
 
-def test_tensorboard_is_started_opened_stopped_and_deleted(lab: Lab, page: Page, pai: StandIn) -> None:  # noqa: F811
+def test_tensorboard_is_started_opened_stopped_and_deleted(lab: Lab, page: Page, pai: StandIn) -> None:
     view = opened(page, lab, submit(lab, "digits"))
     part = view.get_by_role("region", name=PART)
     expect(part).to_contain_text("one of the 5 TensorBoard slots of the account, may be billed", timeout=LONG)
@@ -96,7 +95,7 @@ def test_tensorboard_is_started_opened_stopped_and_deleted(lab: Lab, page: Page,
     assert boards(lab) == []
 
 
-def test_tensorboard_is_replaced_when_all_slots_are_used(lab: Lab, page: Page, pai: StandIn) -> None:  # noqa: F811
+def test_tensorboard_is_replaced_when_all_slots_are_used(lab: Lab, page: Page, pai: StandIn) -> None:
     fill(lab)
     view = opened(page, lab, submit(lab, "sixth"))
     part = view.get_by_role("region", name=PART)
@@ -123,7 +122,7 @@ def test_tensorboard_is_replaced_when_all_slots_are_used(lab: Lab, page: Page, p
     assert (shown["number-2"], shown["sixth"], shown["number-0"]) == ("stopped", "running", "running")
 
 
-def test_tensorboard_errors_are_shown_with_a_fix(lab: Lab, page: Page, pai: StandIn) -> None:  # noqa: F811
+def test_tensorboard_errors_are_shown_with_a_fix(lab: Lab, page: Page, pai: StandIn) -> None:
     job = submit(lab, "digits")
     pai.faults.add("refused", "dlc:ListTensorboards", status=403)
     part = opened(page, lab, job).get_by_role("region", name=PART)
@@ -170,7 +169,11 @@ def test_tensorboards_are_dark_narrow_and_chinese(lab: Lab, page: Page) -> None:
     assert faults(page, TAB) == []
 
 
-def test_tensorboards_work_without_the_extension(pai: StandIn, plain_lab: Lab, page: Page) -> None:  # noqa: F811
+def test_tensorboards_work_without_the_extension(
+    pai: StandIn,
+    plain_lab: Lab,  # noqa: F811
+    page: Page,
+) -> None:
     """A page without the extension: connected through the kernel, with its own dialogs, in Chinese."""
     train = "%%pai_train --backend pai --name digits --as job --wait\nprint(1)"
     # A view of a finished job is drawn once.

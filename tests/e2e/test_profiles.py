@@ -15,7 +15,6 @@ from jupyter_pai.jobs.state_dir import Home
 
 from ..conftest import until
 from ..fakes.alibaba import AccessKey, StandIn
-from ..integration.pai.conftest import pai, platform  # noqa: F401  fixtures
 from ..support.system_file import command
 from .conftest import Lab, execute
 
@@ -23,7 +22,7 @@ LONG = 60_000
 
 
 @pytest.fixture
-def pai_without_keys(pai: StandIn, monkeypatch: pytest.MonkeyPatch) -> StandIn:  # noqa: F811  a fixture
+def pai_without_keys(pai: StandIn, monkeypatch: pytest.MonkeyPatch) -> StandIn:
     """The stand-in, without credentials on this machine and without a settings file."""
     from jupyter_pai.config.settings import user_file
 

@@ -11,7 +11,6 @@ from playwright.sync_api import Locator, Page, expect
 
 from ..conftest import ROOT, until
 from ..fakes.alibaba import StandIn
-from ..integration.pai.conftest import pai, platform  # noqa: F401  fixtures
 from .conftest import Lab, execute
 
 LONG = 60_000
@@ -20,7 +19,7 @@ GPUS = ["ecs.gn6i-c4g1.xlarge", "ecs.gn6v-c8g1.2xlarge"]
 
 
 @pytest.fixture
-def lab(pai: StandIn, lab: Lab) -> Lab:  # noqa: F811
+def lab(pai: StandIn, lab: Lab) -> Lab:
     """JupyterLab with a profile of the stand-in."""
     return lab
 
@@ -56,7 +55,7 @@ def names(table: Locator) -> list[str]:
 def test_instance_type_and_image_of_the_platform_are_selected(
     lab: Lab,
     page: Page,
-    pai: StandIn,  # noqa: F811
+    pai: StandIn,
 ) -> None:
     pai.faults.add("refused", "dlc:ListEcsSpecs", count=1, status=403)
     form = opened(page, lab, "Machine")
@@ -122,7 +121,7 @@ def test_instance_type_and_image_of_the_platform_are_selected(
 def test_options_follow_their_schema_and_uris_are_completed(
     lab: Lab,
     page: Page,
-    pai: StandIn,  # noqa: F811
+    pai: StandIn,
 ) -> None:
     bucket = f"oss://{pai.settings()['oss_bucket_name']}/"
     for key in ("fields/train/a.csv", "fields/train/b.csv", "fields/trial.csv"):

@@ -9,7 +9,7 @@ import pytest
 from jupyter_pai.client.embedded import EmbeddedClient
 
 from ..fakes.alibaba import StandIn
-from ..integration.pai.conftest import engine, pai, platform, timings  # noqa: F401  fixtures
+from ..integration.pai.conftest import engine, pai, timings  # noqa: F401  fixtures
 from ..integration.pai.faulty_platform import submit_and_follow
 
 pytestmark = pytest.mark.soak

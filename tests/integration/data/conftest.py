@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ..pai.conftest import engine, pai, platform, timings
+from ..pai.conftest import engine, pai, timings
 
-__all__ = ["engine", "pai", "platform", "timings"]
+__all__ = ["engine", "pai", "timings"]

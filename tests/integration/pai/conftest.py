@@ -14,16 +14,9 @@ from jupyter_pai.config.settings import user_file
 from jupyter_pai.engine.watcher.timings import Timings
 from jupyter_pai.jobs.state_dir import Home
 
-from ...fakes.alibaba import StandIn, stand_in
+from ...fakes.alibaba import StandIn
 
 IMAGE = "registry.cn-shanghai.aliyuncs.com/pai-dlc/pytorch-training:1.12-cpu-py39-ubuntu20.04"
-
-
-@pytest.fixture(scope="module")
-def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
-    """The stand-in, for the tests of a module."""
-    with stand_in(tmp_path_factory.mktemp("pai")) as running:
-        yield running
 
 
 @pytest.fixture

@@ -1,22 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from jupyter_pai.jobs.state_dir import Home
 
-from ...fakes.alibaba import StandIn, stand_in
+from ...fakes.alibaba import StandIn
 from ..server.conftest import server as server  # a real Jupyter server
 from .snippet_platforms import SnippetPlatform, copy_snippet
-
-
-@pytest.fixture(scope="module")
-def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
-    """The stand-in, for the tests of a module."""
-    with stand_in(tmp_path_factory.mktemp("pai")) as running:
-        yield running
 
 
 @pytest.fixture
