@@ -229,10 +229,10 @@ def _job_processes() -> Iterator[tuple[int, str]]:
 def until(condition: Callable[[], T], timeout: float = 60) -> T:
     """Wait for a condition, and return its value."""
     end = time.monotonic() + timeout
-    while not (found := condition()):
+    while not (result := condition()):
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.01)
-    return found
+    return result
 
 
 @pytest.fixture(scope="session")
@@ -304,7 +304,7 @@ class Stranger:
         """Start a program."""
         return subprocess.Popen(list(map(str, command)), text=True, **self.options(options))
 
-    def options(self, given: dict[str, Any]) -> dict[str, Any]:
-        environment = self.environment | given.pop("env", {})
+    def options(self, value: dict[str, Any]) -> dict[str, Any]:
+        environment = self.environment | value.pop("env", {})
         user: dict[str, Any] = {"user": 1000, "group": 1000, "extra_groups": [], "cwd": self.folder}
-        return user | {"env": environment} | given
+        return user | {"env": environment} | value

@@ -43,11 +43,11 @@ def fill(home: Home) -> None:
         points = np.zeros(count, POINT)
         points["step"] = np.arange(count)
         points["time"] = when.timestamp() + np.arange(count)
-        found = {}
+        result = {}
         for n in range(CHARTS):
             points["value"] = 100 / (np.arange(count) + 100) + dice.normal(0, 0.05, count)
-            found[f"train/loss{n}"] = points.tobytes()
-        SeriesWriter(home.job(f"points{count}").series).append(Piece("worker-0", 0, found))
+            result[f"train/loss{n}"] = points.tobytes()
+        SeriesWriter(home.job(f"points{count}").series).append(Piece("worker-0", 0, result))
 
 
 ALL: list[Callable[[], Iterator[Row]]] = [charts]

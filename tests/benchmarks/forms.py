@@ -29,7 +29,7 @@ def form() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name, server() as running:
         folder = Path(name)
         fill(folder)
-        asked = Asked(running, folder)
+        request = Asked(running, folder)
 
         def walk() -> float:
             begun = time.perf_counter()
@@ -40,7 +40,7 @@ def form() -> Iterator[Row]:
             return time.perf_counter() - begun
 
         for title, quick in (("opened on", True), ("looking for keys in all files again of", False)):
-            ours, baseline = pairs(TIMES, lambda: asked.opened(quick=quick), walk)  # noqa: B023
+            ours, baseline = pairs(TIMES, lambda: request.opened(quick=quick), walk)  # noqa: B023
             times = statistics.median(ours) / statistics.median(baseline)
             what = f"a form {title} a folder of {FILES:,} files; what is sent and what stays, against `os.walk` + stat"
             yield Row(what, ms(ours), ms(baseline), f"{times:.1f} ×", f"{BOUND} × its time", times < BOUND)
@@ -53,7 +53,7 @@ def first_look() -> Iterator[Row]:
         folder = Path(name)
         fill(folder)
         paths = [path for path in folder.rglob("*") if path.is_file()]
-        asked = Asked(running, folder)
+        request = Asked(running, folder)
 
         def read() -> float:
             begun = time.perf_counter()
@@ -63,7 +63,7 @@ def first_look() -> Iterator[Row]:
         def looked() -> float:
             for path in paths:
                 os.utime(path)  # It may be another file now: it is looked through as if it were new.
-            return asked.opened(quick=False)
+            return request.opened(quick=False)
 
         ours, baseline = pairs(TIMES, looked, read)
         times = statistics.median(ours) / statistics.median(baseline)
@@ -95,8 +95,8 @@ class Asked:
         """Seconds until what will be sent is known."""
         begun = time.perf_counter()
         request = self._ask("GET", f"form?path={quote(str(self.folder))}")["request"]
-        found = self._ask("POST", "preview?quick=true" if quick else "preview", request)
-        assert (found["files"], found["leaks"]) == (FILES, None if quick else [])
+        result = self._ask("POST", "preview?quick=true" if quick else "preview", request)
+        assert (result["files"], result["leaks"]) == (FILES, None if quick else [])
         return time.perf_counter() - begun
 
     def _ask(self, method: str, path: str, body: object = None) -> Any:

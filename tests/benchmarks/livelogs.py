@@ -84,13 +84,13 @@ class Watched:
 def many_live() -> Iterator[Row]:
     """A job that prints 1,000,000 lines while its log is watched; the same lines printed by a plain cell."""
     with lab() as running, browsers(1) as (browser,):
-        found = [job(running, browser, printing(LINES), LINES - 1) for _ in range(RUNS)]
-        late = [watched.seen[-1][0] - ended_at(Home(), one) for watched, one in found]
+        results = [job(running, browser, printing(LINES), LINES - 1) for _ in range(RUNS)]
+        late = [watched.seen[-1][0] - ended_at(Home(), one) for watched, one in results]
         plain, text = cell(running, browser, printing(LINES))
     arrived = len(re.findall(r"step \d+ loss=", text))
     title = f"a live log of {LINES:,} lines: its last line on the screen, after the job's end"
     yield Row(title, f"{max(late) * 1000:.0f} ms", "–", f"{max(late):.2f} s", "under 1 s", max(late) < 1)
-    ours = max(watched.longest for watched, _job in found)
+    ours = max(watched.longest for watched, _job in results)
     title = f"the longest task of JupyterLab's page meanwhile, against a plain cell, of which {arrived:,} lines arrived"
     yield Row(
         title, f"{ours * 1000:.0f} ms", f"{plain.longest * 1000:.0f} ms", f"{ours * 1000:.0f} ms", "under 100 ms",
@@ -119,9 +119,9 @@ def last(delays: list[float]) -> float:
 
 def times(log: str) -> list[float]:
     """Return the time at which each line was written."""
-    found = [float(when) for when in re.findall(r"step \d+ at ([\d.]+)", log)]
-    assert len(found) == RATE * SECONDS, len(found)
-    return found
+    results = [float(when) for when in re.findall(r"step \d+ at ([\d.]+)", log)]
+    assert len(results) == RATE * SECONDS, len(results)
+    return results
 
 
 def job(running: Lab, browser: Browser, script: str, end: int) -> tuple[Watched, str]:

@@ -52,8 +52,8 @@ def ms(values: list[float]) -> str:
 def pairs(count: int, one: Callable[[], float], other: Callable[[], float]) -> tuple[list[float], list[float]]:
     """Measure both alternately, after one of each that does not count: what else the machine does hits both."""
     one(), other()
-    found = [(one(), other()) for _ in range(count)]
-    return [a for a, _b in found], [b for _a, b in found]
+    results = [(one(), other()) for _ in range(count)]
+    return [a for a, _b in results], [b for _a, b in results]
 
 
 def printed_seconds(command: list[str | Path]) -> float:

@@ -70,7 +70,7 @@ class Platform(NamedTuple):
     server: RealServer
     folder: Path
 
-    def ours(self, code: str, **given: object) -> float:
+    def ours(self, code: str, **arguments: object) -> float:
         """Return the last line that the code prints in a fresh kernel."""
         (self.server.root / "work.ipynb").write_text(
             '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
@@ -78,15 +78,15 @@ class Platform(NamedTuple):
         session = NotebookSession(self.server.url, self.server.token, "work.ipynb")
         try:
             session.run("pass")
-            return float(session.run(code.format(folder=str(self.folder), **given)).text.split()[-1])
+            return float(session.run(code.format(folder=str(self.folder), **arguments)).text.split()[-1])
         finally:
             session.close()
 
     def theirs(self, command: str, *, wait: bool = False) -> dict[str, float]:
         """The same by the official SDK: seconds that it `took`, and when it `returned`."""
-        given = {"command": command, "folder": str(self.folder), "wait": "yes" if wait else "no"}
-        told: dict[str, float] = run_alipai(self.pai, THEIRS, **given)
-        return told
+        value = {"command": command, "folder": str(self.folder), "wait": "yes" if wait else "no"}
+        reply: dict[str, float] = run_alipai(self.pai, THEIRS, **value)
+        return reply
 
     def rest(self) -> None:
         """Wait until nothing runs that would take its part of the machine."""

@@ -134,8 +134,8 @@ def latency() -> Iterator[Row]:
         socket = websocket.create_connection(url)
         socket.send(json.dumps({"type": "subscribe", "id": 1, "topic": "log", "job": job}))
         took: list[float] = []
-        while (said := json.loads(socket.recv()))["type"] != "end":
-            took += [time.time() - float(line) for line in said["text"].split()]
+        while (reply := json.loads(socket.recv()))["type"] != "end":
+            took += [time.time() - float(line) for line in reply["text"].split()]
         socket.close()
     took = took[1:]
     assert len(took) >= COUNT
@@ -226,10 +226,10 @@ def points() -> Iterator[Row]:
             begun = time.perf_counter()
             headers = {"Authorization": f"token {running.token}"}
             connection.request("GET", f"/pai/api/v1/jobs/{job}/metrics?{query}", headers=headers)
-            found = json.loads(connection.getresponse().read())["metrics"]
+            result = json.loads(connection.getresponse().read())["metrics"]
             took = time.perf_counter() - begun
-            if found:
-                loss = found["loss"]
+            if result:
+                loss = result["loss"]
                 assert (loss["end"], len(loss["step"])) == (POINTS, 2_000)
                 assert loss["value"][loss["step"].index(nan)] == "NaN"
             return took

@@ -100,12 +100,12 @@ def fill(home: Home) -> None:
         added = []
         for n in range(JOBS):
             lr = dice.choice(["0.1", "0.01", "1e-3", f"{dice.random():.6f}"])
-            asked: dict[str, Any] = {"name": f"train {n}", "command": "python train.py $PAI_USER_ARGS"}
-            asked |= {"hyperparameters": {"lr": lr, "epochs": n % 50}, "labels": {"team": f"t{n % 5}"}}
-            asked |= {"metric_definitions": [{"name": "loss", "regex": "loss=([0-9.]+)"}]}
+            request: dict[str, Any] = {"name": f"train {n}", "command": "python train.py $PAI_USER_ARGS"}
+            request |= {"hyperparameters": {"lr": lr, "epochs": n % 50}, "labels": {"team": f"t{n % 5}"}}
+            request |= {"metric_definitions": [{"name": "loss", "regex": "loss=([0-9.]+)"}]}
             when = begun + timedelta(seconds=n)
             job = Job(
-                id=f"j{n:07}", spec=parse_spec(asked), backend="local", profile="local", status=JobStatus.SUCCEEDED,
+                id=f"j{n:07}", spec=parse_spec(request), backend="local", profile="local", status=JobStatus.SUCCEEDED,
                 submitted_at=when, started_at=when, ended_at=when + timedelta(seconds=n % 97),
             )  # fmt: skip
             added.append(store.jobs.insert(job, job.id, ""))
@@ -190,9 +190,9 @@ def idle_memory() -> Iterator[Row]:
 
 def proportional_set(pid: int) -> float:
     """The memory of a process in MB; what it shares counts in part."""
-    found = re.search(r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
-    assert found is not None
-    return int(found[1]) / 1000
+    result = re.search(r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
+    assert result is not None
+    return int(result[1]) / 1000
 
 
 def idle_jobs() -> Iterator[Row]:

@@ -111,11 +111,11 @@ def wire_types() -> str:
 
 def _reachable(names: set[str]) -> set[str]:
     """Return the schemas and the schemas that they reference."""
-    found = set(names)
+    result = set(names)
     for name in names:
-        inner = set(re.findall(r"#/components/schemas/([\w-]+)", json.dumps(SCHEMAS[name]))) - found
-        found |= _reachable(inner)
-    return found
+        inner = set(re.findall(r"#/components/schemas/([\w-]+)", json.dumps(SCHEMAS[name]))) - result
+        result |= _reachable(inner)
+    return result
 
 
 def _reference(name: str) -> str:

@@ -11,11 +11,11 @@ from jupyter_pai.core.errors import PaiError
 
 
 def tree() -> list[type[PaiError]]:
-    found, waiting = [], [PaiError]
+    results, waiting = [], [PaiError]
     while waiting:
-        found.append(kind := waiting.pop())
+        results.append(kind := waiting.pop())
         waiting += kind.__subclasses__()
-    return found
+    return results
 
 
 @pytest.mark.parametrize("kind", tree())

@@ -59,8 +59,8 @@ def test_unit_tests_mirror_the_rooms() -> None:
 @pytest.mark.parametrize("rule", [replaced_names, long_functions])
 def test_no_test_breaks_a_rule(rule: Callable[[str], list[str]]) -> None:
     paths = [path for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__)]
-    found = {str(path.relative_to(ROOT)): rule(path.read_text("utf-8")) for path in paths}
-    assert {path: names for path, names in found.items() if names} == {}
+    result = {str(path.relative_to(ROOT)): rule(path.read_text("utf-8")) for path in paths}
+    assert {path: names for path, names in result.items() if names} == {}
 
 
 @pytest.mark.parametrize(

@@ -26,10 +26,10 @@ def unmarked(path: Path) -> Iterator[str]:
     """Return texts that are shown without a translation."""
     for call in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(call, ast.Call):
-            given = [word.value for word in call.keywords if word.arg in KEYWORDS]
+            value = [word.value for word in call.keywords if word.arg in KEYWORDS]
             if name_of(call.func) in CALLS:
-                given += call.args
-            for written in given:
+                value += call.args
+            for written in value:
                 for text in literals(written):
                     if re.search(r"[^\W\d_]{2}.*\s[^\W\d_]{2}|^\s[^\W\d_]{2}", text) and text not in ALLOWED:
                         yield text
@@ -58,8 +58,8 @@ def name_of(function: ast.expr) -> str:
 
 
 def test_every_message_is_marked_for_translation() -> None:
-    found = {f"{path.relative_to(PACKAGE)}: {text}" for path in PACKAGE.rglob("*.py") for text in unmarked(path)}
-    assert found == set()
+    result = {f"{path.relative_to(PACKAGE)}: {text}" for path in PACKAGE.rglob("*.py") for text in unmarked(path)}
+    assert result == set()
 
 
 def test_unmarked_message_is_found(tmp_path: Path) -> None:

@@ -23,11 +23,11 @@ def faults(page: Page, root: ElementHandle | str, *rules: str) -> list[str]:
         # JupyterLab's body has no height of its own; axe would treat its content as invisible.
         page.evaluate("document.body.style.height = '100vh'")
     options: dict[str, Any] = {"runOnly": list(rules)} if rules else {}
-    found = page.evaluate("([root, options]) => axe.run(root, options)", [root, options])
-    assert found["passes"] + found["violations"], "axe saw nothing"
+    result = page.evaluate("([root, options]) => axe.run(root, options)", [root, options])
+    assert result["passes"] + result["violations"], "axe saw nothing"
     return [
         f"{fault['id']}: {fault['help']}: {node['html'][:200]}: {json.dumps(node['any'][:1])[:300]}"
-        for fault in found["violations"]
+        for fault in result["violations"]
         for node in fault["nodes"]
     ]
 
@@ -47,25 +47,25 @@ def _walk(page: Page, root: ElementHandle) -> list[str]:
     hidden: set[str] = set()
     for _ in range(wanted + 5):
         page.keyboard.press("Tab")
-        said: dict[str, Any] = page.evaluate(REACHED)
-        if not said["inside"]:
+        reply: dict[str, Any] = page.evaluate(REACHED)
+        if not reply["inside"]:
             break
-        if not said["shown"]:
-            hidden.add(f"no sign of the focus: {said['html']}")
+        if not reply["shown"]:
+            hidden.add(f"no sign of the focus: {reply['html']}")
     missed: list[str] = root.evaluate(MISSED)
     return [f"not reached by Tab: {html}" for html in missed] + sorted(hidden)
 
 
 def cut_off(root: ElementHandle) -> list[str]:
     """Return the parts of a view that are cut off at the smallest width of a side panel."""
-    found: list[str] = root.evaluate(CUT_OFF, NARROW)
-    return found
+    result: list[str] = root.evaluate(CUT_OFF, NARROW)
+    return result
 
 
 def moving(root: ElementHandle) -> list[str]:
     """Return the parts of a view that move although the user prefers reduced motion."""
-    found: list[str] = root.evaluate(MOVING, STILL)
-    return found
+    result: list[str] = root.evaluate(MOVING, STILL)
+    return result
 
 
 # Number the controls that Tab must reach. Tab reaches one control of a radio group or of a group with arrow keys,

@@ -202,8 +202,8 @@ def _forget(context: BrowserContext, page: Page) -> None:
 def last_number(word: str, text: str) -> int:
     """Return the number in the last line of the form `WORD NUMBER`; -1 without such a line. The last line may be
     incomplete while the job runs."""
-    found = re.findall(rf"^{word} (\d+)\s*$", text.rpartition("\n")[0], re.MULTILINE)
-    return int(found[-1]) if found else -1
+    result = re.findall(rf"^{word} (\d+)\s*$", text.rpartition("\n")[0], re.MULTILINE)
+    return int(result[-1]) if result else -1
 
 
 def open_notebook(page: Page, lab: Lab, name: str, app: str = "lab/tree") -> None:

@@ -145,5 +145,5 @@ class PlainPage:
 
     def undefined(self, root: ElementHandle) -> list[str]:
         """Return JupyterLab's CSS variables that the bundle uses and the page does not define."""
-        found: list[str] = self.page.evaluate(UNDEFINED, [root, self.name])
-        return found
+        result: list[str] = self.page.evaluate(UNDEFINED, [root, self.name])
+        return result

@@ -375,7 +375,7 @@ def test_views_pass_accessibility_checks(views: ViewPage, name: str) -> None:
         wrong[theme] = faults(views.page, root, "color-contrast")
     views.theme(THEMES[0])
     wrong["keyboard"] = unreachable(views.page, root)
-    assert {kind: found for kind, found in wrong.items() if found} == {}
+    assert {kind: result for kind, result in wrong.items() if result} == {}
 
 
 def walk(views: ViewPage, name: str) -> ElementHandle:
@@ -398,7 +398,7 @@ def test_elements_within_jupyterlab_pass_axe(views: ViewPage) -> None:
         for one in mine:
             views.page.locator(one).first.wait_for(timeout=LONG)
             wrong[theme, one] = faults(views.page, one)
-    assert {place: found for place, found in wrong.items() if found} == {}
+    assert {place: result for place, result in wrong.items() if result} == {}
 
 
 # Classes that no view of the list shows, with the test that checks them with axe.
@@ -420,8 +420,8 @@ def test_every_component_is_checked(views: ViewPage) -> None:
     seen = " ".join(SEEN)
     assert sorted(blocks(code) - blocks(seen)) == sorted(ELSEWHERE)
     for name, file in ELSEWHERE.items():
-        asked = re.findall(r'faults\(page, "(.*?)"', (ROOT / f"tests/e2e/{file}.py").read_text("utf-8"))
-        assert name in blocks(" ".join(asked)), f"{file} does not ask axe about {name}"
+        request = re.findall(r'faults\(page, "(.*?)"', (ROOT / f"tests/e2e/{file}.py").read_text("utf-8"))
+        assert name in blocks(" ".join(request)), f"{file} does not ask axe about {name}"
 
 
 def blocks(text: str) -> set[str]:

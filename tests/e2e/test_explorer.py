@@ -27,8 +27,8 @@ def row(page: Page, path: str) -> Locator:
 
 
 def names(page: Page) -> list[str]:
-    found = page.locator(".jp-pai-Explorer-row").evaluate_all("rows => rows.map(row => row.dataset.path)")
-    return sorted(found)
+    result = page.locator(".jp-pai-Explorer-row").evaluate_all("rows => rows.map(row => row.dataset.path)")
+    return sorted(result)
 
 
 def answer(page: Page, text: str | None = None, button: str = ".jp-mod-accept, .jp-mod-warn") -> None:
@@ -51,8 +51,8 @@ def act(page: Page, name: str) -> None:
 def faults(page: Page, where: str = "#jp-pai-explorer") -> list[str]:
     """Return axe's violations."""
     page.add_script_tag(path=AXE)
-    found = page.evaluate("async where => await axe.run(where)", where)
-    return [f"{one['id']}: {[node['html'] for node in one['nodes']]}" for one in found["violations"]]
+    result = page.evaluate("async where => await axe.run(where)", where)
+    return [f"{one['id']}: {[node['html'] for node in one['nodes']]}" for one in result["violations"]]
 
 
 def panel(page: Page) -> Locator:

@@ -86,14 +86,14 @@ class Traffic:
         socket.on("framereceived", self._note)
 
     def _note(self, frame: str | bytes) -> None:
-        said = json.loads(frame)
-        if said["type"] in ("ping", "pong", "jobs") or said.get("topic") == "jobs":
+        reply = json.loads(frame)
+        if reply["type"] in ("ping", "pong", "jobs") or reply.get("topic") == "jobs":
             return
-        self.work.append(said["type"])
-        if said["type"] == "subscribe":
-            self.open.add(said["id"])
-        elif said["type"] in ("unsubscribe", "end", "error"):
-            self.open.discard(said["id"])
+        self.work.append(reply["type"])
+        if reply["type"] == "subscribe":
+            self.open.add(reply["id"])
+        elif reply["type"] in ("unsubscribe", "end", "error"):
+            self.open.discard(reply["id"])
 
     def heard(self) -> Traffic:
         """Return all messages so far; Playwright delivers the events of a page during a call."""

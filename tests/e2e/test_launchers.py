@@ -112,15 +112,15 @@ def test_toolbar_menus_and_shortcuts_train_the_right_file(lab: Lab, page: Page) 
     expect(head).to_have_text("work", timeout=LONG)
     card.filter(has_text=re.compile("^Tutorials$")).click()
     expect(page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="tutorial.ipynb")).to_be_visible(timeout=LONG)
-    given = lab.root / "work/pai-tutorials"
-    assert {path.name for path in given.iterdir()} >= {"tutorial.ipynb", "folder.ipynb", "metrics.ipynb"}
-    assert not list(given.glob("*zh-CN*"))
+    value = lab.root / "work/pai-tutorials"
+    assert {path.name for path in value.iterdir()} >= {"tutorial.ipynb", "folder.ipynb", "metrics.ipynb"}
+    assert not list(value.glob("*zh-CN*"))
     # The user's changes to a tutorial are kept.
     page.locator(".lm-TabBar-tab.lm-mod-current .lm-TabBar-tabCloseIcon:visible").first.click()
-    (given / "folder.ipynb").write_text("mine")
+    (value / "folder.ipynb").write_text("mine")
     execute(page, "jupyter-pai:open-tutorials", cwd="work")
     expect(page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="tutorial.ipynb")).to_be_visible(timeout=LONG)
-    assert (given / "folder.ipynb").read_text() == "mine"
+    assert (value / "folder.ipynb").read_text() == "mine"
 
 
 class HubLab(HubServer, Lab):
@@ -170,8 +170,8 @@ def test_notebook_7_works_below_a_hub_url(named_server: Lab, page: Page, tmp_pat
 
 
 def test_chinese_works_with_and_without_the_language_pack(lab: Lab, page: Page) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if "/catalogue" in request.url else None)
+    query: list[str] = []
+    page.on("request", lambda request: query.append(request.url) if "/catalogue" in request.url else None)
     jobs = page.locator('.jp-SideBar [data-id="jp-pai-jobs"]')
 
     def open_lab() -> None:
@@ -200,7 +200,7 @@ def test_chinese_works_with_and_without_the_language_pack(lab: Lab, page: Page) 
     execute(page, "settingeditor:open")
     page.locator(".jp-PluginList-entry", has_text="训练作业").click(timeout=LONG)
     settings = page.locator(".jp-SettingsPanel")
-    assert len(asked) == 1
+    assert len(query) == 1
     # Settings of the engine are written to its own file; a failure is shown.
     room = settings.get_by_label("作业和环境可占的空间")
     room.fill("much")
@@ -223,13 +223,13 @@ def test_chinese_works_with_and_without_the_language_pack(lab: Lab, page: Page) 
     page.route(re.compile("/api/translations/zh"), lambda route: route.fulfill(json=nothing))
     open_lab()
     expect(jobs).to_have_attribute("title", re.compile("训练作业"))
-    assert len(asked) == 2
+    assert len(query) == 2
     # With the language pack, JupyterLab loads the extension's texts as well.
     page.unroute(re.compile("/api/translations/zh"))
     open_lab()
     expect(page.locator(".lm-MenuBar-itemLabel", has_text="文件")).to_be_visible(timeout=LONG)
     expect(jobs).to_have_attribute("title", re.compile("训练作业"))
-    assert len(asked) == 2
+    assert len(query) == 2
     execute(page, "jupyter-pai:open-tutorials")
     expect(page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="tutorial.zh-CN.ipynb")).to_be_visible(
         timeout=LONG

@@ -79,9 +79,9 @@ def test_charts_update_zoom_and_export(lab: Lab, page: Page, tmp_path: Path) -> 
     page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 50)
     page.mouse.down()
     page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 60, steps=3)
-    with page.expect_request(re.compile("/metrics.*first=1[12]")) as asked:
+    with page.expect_request(re.compile("/metrics.*first=1[12]")) as request:
         page.mouse.up()
-    assert "last=" in asked.value.url
+    assert "last=" in request.value.url
     back = loss.get_by_role("button", name="Reset zoom")
     expect(back).to_be_visible()
     over.dblclick()

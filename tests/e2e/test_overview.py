@@ -71,7 +71,7 @@ def test_stop_rerun_with_changes_and_delete(lab: Lab, page: Page, tmp_path: Path
     expect(dialog).to_contain_text("model")
     dialog.get_by_role("button", name="Delete").click()
     expect(shown).to_contain_text("The job was deleted.", timeout=LONG)
-    assert [found["id"] for found in lab.rest("GET", "/pai/api/v1/jobs")["jobs"]] == [again["id"]]
+    assert [result["id"] for result in lab.rest("GET", "/pai/api/v1/jobs")["jobs"]] == [again["id"]]
 
 
 def test_labels_pins_and_events_including_changes_of_others(lab: Lab, page: Page) -> None:

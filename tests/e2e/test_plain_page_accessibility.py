@@ -89,4 +89,4 @@ def test_job_view_passes_accessibility_checks(shown: PlainView) -> None:
         page.get_by_role("dialog").wait_for()
         wrong[f"{name}: dialog"] = faults(page, ".jp-pai-Dialog")
         page.keyboard.press("Escape")
-    assert {kind: found for kind, found in wrong.items() if found} == {}
+    assert {kind: result for kind, result in wrong.items() if result} == {}

@@ -134,7 +134,7 @@ def test_form_passes_accessibility_checks(page: Page, engine: EmbeddedClient, sc
             wrong[f"{name}: variables"] = shown.plain_page.undefined(root)
             shown.form.memory = ""
             expect(shown.root).not_to_contain_text("invalid format", timeout=LONG)
-    assert {kind: found for kind, found in wrong.items() if found} == {}
+    assert {kind: result for kind, result in wrong.items() if result} == {}
 
 
 def test_python_and_the_page_edit_the_same_request(page: Page, engine: EmbeddedClient, script: Path) -> None:

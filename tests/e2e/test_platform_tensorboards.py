@@ -29,8 +29,8 @@ def lab(pai: StandIn, lab: Lab) -> Iterator[Lab]:
 
 
 def boards(lab: Lab) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = lab.rest("GET", "/pai/api/v1/platform-tensorboards?backend=pai")["boards"]
-    return found
+    result: list[dict[str, Any]] = lab.rest("GET", "/pai/api/v1/platform-tensorboards?backend=pai")["boards"]
+    return result
 
 
 def submit(lab: Lab, name: str, profile: str = "pai") -> str:

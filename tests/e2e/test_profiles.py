@@ -114,8 +114,8 @@ def check_and_use_profile(profiles: ProfilesView, pai_without_keys: StandIn, lab
     expect(profiles.row.get_by_role("status")).to_have_text("Jobs can run with this profile.", timeout=LONG)
     expect(profiles.row.locator("[data-state=ok]", has_text="credentials")).to_contain_text(profiles.hint)
     assert {request["key"] for request in pai_without_keys.requests if request["status"] == 200} == {profiles.key.id}
-    found = lab.rest("GET", "/pai/api/v1/instances?profile=mine")
-    assert found["instances"]
+    result = lab.rest("GET", "/pai/api/v1/instances?profile=mine")
+    assert result["instances"]
     profiles.row.get_by_role("button", name="Make default: mine").click()
     expect(profiles.row.get_by_text("default", exact=True)).to_be_visible()
 

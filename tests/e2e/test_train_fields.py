@@ -43,9 +43,9 @@ def faults(page: Page) -> list[str]:
     page.add_script_tag(path=AXE)
     # JupyterLab's body has no height of its own; axe would treat its content as invisible.
     page.evaluate("document.body.style.height = '100vh'")
-    found = page.evaluate("async () => await axe.run('.jp-pai-Train')")
-    assert "color-contrast" in [rule["id"] for rule in found["passes"] + found["violations"]]
-    return [json.dumps(fault, indent=1) for fault in found["violations"]]
+    result = page.evaluate("async () => await axe.run('.jp-pai-Train')")
+    assert "color-contrast" in [rule["id"] for rule in result["passes"] + result["violations"]]
+    return [json.dumps(fault, indent=1) for fault in result["violations"]]
 
 
 def names(table: Locator) -> list[str]:
@@ -88,9 +88,9 @@ def test_instance_type_and_image_of_the_platform_are_selected(
     expect(table.locator("tr[data-type]").first).to_have_attribute("data-type", GPUS[0])
     assert names(table) == GPUS
     # Refreshing the availability keeps the typed text.
-    asked = len(pai.requests)
+    request = len(pai.requests)
     box.get_by_role("button", name="Refresh").press("Enter")
-    until(lambda: len(pai.requests) > asked)
+    until(lambda: len(pai.requests) > request)
     expect(box.get_by_role("searchbox")).to_have_value("gn6")
     expect(box.get_by_role("button", name="Refresh")).to_be_focused()
     picker = form.locator(".jp-pai-Images")
@@ -152,22 +152,22 @@ def test_options_follow_their_schema_and_uris_are_completed(
     expect(inputs.get_by_label("Input name")).to_be_focused()
     page.keyboard.type("train")
     field = inputs.get_by_role("combobox", name="Location of train")
-    found = inputs.get_by_role("option")
+    result = inputs.get_by_role("option")
     field.fill("os")
-    expect(found).to_have_text([bucket], timeout=LONG)
+    expect(result).to_have_text([bucket], timeout=LONG)
     field.fill(f"{bucket}fields/t")
-    expect(found).to_have_text(["train/", "trial.csv"], timeout=LONG)
+    expect(result).to_have_text(["train/", "trial.csv"], timeout=LONG)
     assert faults(page) == []
     field.press("Tab")
     expect(field).to_have_value(f"{bucket}fields/tr")
-    expect(found).to_have_count(2)
+    expect(result).to_have_count(2)
     field.press("ArrowDown")
-    expect(found.first).to_have_attribute("aria-selected", "true")
+    expect(result.first).to_have_attribute("aria-selected", "true")
     field.press("Enter")
     expect(field).to_have_value(f"{bucket}fields/train/")
-    expect(found).to_have_text(["a.csv", "b.csv"], timeout=LONG)
+    expect(result).to_have_text(["a.csv", "b.csv"], timeout=LONG)
     field.press("Escape")
-    expect(found).to_have_count(0)
+    expect(result).to_have_count(0)
     # An incomplete value is kept when its section is collapsed and expanded.
     name = inputs.get_by_label("Input name")
     name.fill("")
@@ -177,8 +177,8 @@ def test_options_follow_their_schema_and_uris_are_completed(
     expect(inputs.get_by_placeholder("path or URI")).to_have_value(f"{bucket}fields/train/")
     name.fill("train")
     field.fill("her")
-    expect(found).to_have_text(["here/"], timeout=LONG)
-    found.first.click()
+    expect(result).to_have_text(["here/"], timeout=LONG)
+    result.first.click()
     expect(field).to_have_value("here/")
     field.fill("nowhere://x/")
     expect(field).to_have_accessible_description(
@@ -186,7 +186,7 @@ def test_options_follow_their_schema_and_uris_are_completed(
     )
     field.fill("oss://another-bucket/")
     expect(field).to_have_accessible_description(re.compile("another-bucket"), timeout=LONG)
-    expect(found).to_have_count(0)
+    expect(result).to_have_count(0)
     inputs.get_by_role("button", name="Remove train").click()
     expect(inputs.get_by_role("button", name="Add input")).to_be_focused()
     expect(inputs.get_by_role("combobox")).to_have_count(0)

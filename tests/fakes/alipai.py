@@ -44,18 +44,18 @@ def python_of_alipai() -> Path:
 
 def session_of(pai: StandIn) -> str:
     """Lines of Python that set up the SDK's session, as `session`: what its documents say, and the way in."""
-    given = {name: value for name, value in pai.settings().items() if name != "endpoint"}
+    values = {name: value for name, value in pai.settings().items() if name != "endpoint"}
     return dedent(f"""
         import os
         from alibabacloud_tea_util.models import RuntimeOptions
         from pai.common.consts import Network
         from pai.session import setup_default_session
         runtime = RuntimeOptions(ca=os.environ["SSL_CERT_FILE"])
-        session = setup_default_session(**{given!r}, network=Network.PUBLIC, runtime=runtime)
+        session = setup_default_session(**{values!r}, network=Network.PUBLIC, runtime=runtime)
     """)
 
 
-def run_alipai(pai: StandIn, script: str, **given: str) -> dict[str, Any]:
+def run_alipai(pai: StandIn, script: str, **arguments: str) -> dict[str, Any]:
     """Run a script with `session`, `given` and `begun` (the start, by `perf_counter`), which fills `told`. Return
     `told` with `output`, the printed text."""
     text = "import json, sys, time\nbegun = time.perf_counter()\ngiven, told = json.loads(sys.argv[1]), {}\n"
@@ -66,10 +66,10 @@ def run_alipai(pai: StandIn, script: str, **given: str) -> dict[str, Any]:
     environment = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8"}
     environment |= pai.environment() | pai.proxy_environment()
     done = subprocess.run(
-        [str(python_of_alipai()), "-W", "ignore", "-c", text, json.dumps(given)],
+        [str(python_of_alipai()), "-W", "ignore", "-c", text, json.dumps(arguments)],
         env=environment, cwd=home, capture_output=True, text=True, timeout=200, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     output, _, last = done.stdout.rstrip().rpartition("\n")
-    told: dict[str, Any] = json.loads(last)
-    return told | {"output": output}
+    reply: dict[str, Any] = json.loads(last)
+    return reply | {"output": output}

@@ -42,10 +42,10 @@ class Hub:
                 self.wfile.write(json.dumps(reply).encode())
 
             def do_POST(self) -> None:
-                said = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                output = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 if self.path.endswith("/activity"):
-                    hub.activity.append(json.loads(said))
-                if self.path == "/hub/api/oauth2/token" and hub.is_code(said):
+                    hub.activity.append(json.loads(output))
+                if self.path == "/hub/api/oauth2/token" and hub.is_code(output):
                     self.headers["Authorization"] = f"token {hub.token}"
                 self.do_GET()
 
@@ -70,16 +70,16 @@ class Hub:
 
     def logged_in(self, path: str) -> str:
         """Return the URL to which a browser is redirected after the login, with a code."""
-        asked = parse_qs(urlsplit(path).query)
+        request = parse_qs(urlsplit(path).query)
         self.codes.append(code := secrets.token_urlsafe(8))
-        return f"{asked['redirect_uri'][0]}?{urlencode({'code': code, 'state': asked['state'][0]})}"
+        return f"{request['redirect_uri'][0]}?{urlencode({'code': code, 'state': request['state'][0]})}"
 
     def is_code(self, form: bytes) -> bool:
         """Return whether a token request has the right secret and an unused code."""
-        said = parse_qs(form.decode())
-        if said["client_secret"] != [self.token] or said["code"][0] not in self.codes:
+        reply = parse_qs(form.decode())
+        if reply["client_secret"] != [self.token] or reply["code"][0] not in self.codes:
             return False
-        self.codes.remove(said["code"][0])
+        self.codes.remove(reply["code"][0])
         return True
 
     def answer(self, path: str, authorization: str) -> tuple[int, Any]:

@@ -62,8 +62,8 @@ def finished(pai: StandIn, job_id: str) -> dict[str, Any]:
     """A job at its end, as it goes over the wire."""
     client, end = studio(pai), time.monotonic() + 60
     while True:
-        told: dict[str, Any] = client.get_training_job(job_id).body.to_map()
-        if told["Status"] in TERMINAL:
-            return told
-        assert time.monotonic() < end, told
+        reply: dict[str, Any] = client.get_training_job(job_id).body.to_map()
+        if reply["Status"] in TERMINAL:
+            return reply
+        assert time.monotonic() < end, reply
         time.sleep(0.02)

@@ -62,19 +62,19 @@ def test_official_sdk_runs_a_job_on_the_fake(pai: StandIn, tmp_path: Path) -> No
         "print(sys.argv[1:], os.environ['WHO'], sorted(os.listdir('/ml/input/data')), 'loss=0.25')\n"
         "open(os.environ['PAI_OUTPUT_MODEL'] + 'model.txt', 'w').write('weights')\n"
     )
-    told = run_alipai(pai, SCRIPT, code=str(code), to=str(to))
-    assert (told["workspace"], told["status"], told["stopped"]) == ("stand_in", "Succeed", "Stopped")
-    assert told["storage"].startswith(f"oss://{pai.bucket}.")
-    assert "pytorch-training:2.0-gpu" in told["latest"] and "tensorflow-training:2.3-cpu" in told["exact"]
+    reply = run_alipai(pai, SCRIPT, code=str(code), to=str(to))
+    assert (reply["workspace"], reply["status"], reply["stopped"]) == ("stand_in", "Succeed", "Stopped")
+    assert reply["storage"].startswith(f"oss://{pai.bucket}.")
+    assert "pytorch-training:2.0-gpu" in reply["latest"] and "tensorflow-training:2.3-cpu" in reply["exact"]
     # More than a page, which has 50.
-    assert told["count"] == 65 and len(told["inference"]) == 1
+    assert reply["count"] == 65 and len(reply["inference"]) == 1
     line = "['--epochs', '3', '--lr', '0.1'] ada ['all', 'train'] loss=0.25"
-    assert line in told["logs"] and line in told["output"]
-    assert [row["Value"] for row in told["metrics"]] == [0.25]
-    assert told["model"].endswith("/model/") and told["checkpoints"].endswith("/checkpoints/")
+    assert line in reply["logs"] and line in reply["output"]
+    assert [row["Value"] for row in reply["metrics"]] == [0.25]
+    assert reply["model"].endswith("/model/") and reply["checkpoints"].endswith("/checkpoints/")
     assert (to / "model.txt").read_text() == "weights"
-    assert told["board"].startswith("http://127.0.0.1:") and told["page"] == "Running"
-    assert told["error"] == "UnexpectedStatusException" and sorted(told["jobs"]) == ["Failed", "Succeed"]
-    job = next(found for found in pai.jobs if found["status"] == "Succeed")
+    assert reply["board"].startswith("http://127.0.0.1:") and reply["page"] == "Running"
+    assert reply["error"] == "UnexpectedStatusException" and sorted(reply["jobs"]) == ["Failed", "Succeed"]
+    job = next(result for result in pai.jobs if result["status"] == "Succeed")
     assert job["labels"] == {"of": "me"} and job["asked"]["Scheduler"] == {"MaxRunningTimeInSeconds": 600}
     assert all(note["status"] in (200, 204, 404) for note in pai.requests), pai.requests

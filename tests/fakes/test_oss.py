@@ -33,8 +33,8 @@ def test_objects_keep_bytes_metadata_and_unusual_keys(bucket: Any, pai: StandIn)
         got = bucket.get_object(key)
         assert got.read() == key.encode() and got.headers["x-oss-meta-who"] == "ada"
         assert (got.etag, got.content_type) == (put.etag, "text/x")
-    listed = [found.key for found in oss2.ObjectIterator(bucket)]
-    assert listed == sorted(ODD) == [found.key for found in oss2.ObjectIteratorV2(bucket)] == pai.objects.keys()
+    listed = [result.key for result in oss2.ObjectIterator(bucket)]
+    assert listed == sorted(ODD) == [result.key for result in oss2.ObjectIteratorV2(bucket)] == pai.objects.keys()
     assert bucket.batch_delete_objects(ODD[:3]).deleted_keys == ODD[:3]
     bucket.delete_object(ODD[3])
     assert pai.objects.keys() == sorted(ODD[4:])
@@ -60,7 +60,7 @@ def test_listings_have_pages_folders_and_markers(bucket: Any, pai: StandIn) -> N
     while pages[-1].is_truncated:
         token = pages[-1].next_continuation_token
         pages.append(bucket.list_objects_v2(prefix="d/", delimiter="/", continuation_token=token))
-    assert [len(found.object_list) for found in pages] == [100, 20] and pages[1].prefix_list == ["d/e/"]
+    assert [len(result.object_list) for result in pages] == [100, 20] and pages[1].prefix_list == ["d/e/"]
     assert [o.key for o in bucket.list_objects_v2(start_after="d/118", prefix="d/1").object_list] == ["d/119"]
 
 
@@ -99,7 +99,7 @@ def test_unfinished_uploads_are_listed_and_aborted(bucket: Any, pai: StandIn) ->
     bucket.upload_part("ü", upload, 2, b"y")
     parts = bucket.list_parts("ü", upload, max_parts=1)
     assert (parts.is_truncated, parts.parts[0].etag) == (True, first.etag)
-    assert [found.key for found in bucket.list_multipart_uploads().upload_list] == ["ü"]
+    assert [result.key for result in bucket.list_multipart_uploads().upload_list] == ["ü"]
     with pytest.raises(oss2.exceptions.ServerError, match="InvalidPart"):
         bucket.complete_multipart_upload("ü", upload, [oss2.models.PartInfo(1, "0" * 32, part_crc=1)])
     bucket.abort_multipart_upload("ü", upload)
@@ -136,7 +136,7 @@ def test_bucket_reports_location_info_and_size(pai: StandIn) -> None:
     bucket.put_object("k", b"123")
     assert bucket.get_bucket_stat().storage_size_in_bytes == 3
     service = oss2.Service(oss2.AuthV4(pai.key.id, pai.key.secret), pai.oss_endpoint, region=pai.region)
-    assert [found.name for found in oss2.BucketIterator(service)] == [pai.bucket]
+    assert [result.name for result in oss2.BucketIterator(service)] == [pai.bucket]
 
 
 @pytest.mark.parametrize("version", ["v1", "v4"])

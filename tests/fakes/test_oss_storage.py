@@ -70,34 +70,34 @@ def test_crc64_equals_that_of_the_official_client() -> None:
 
 def test_large_files_are_transferred_in_parts(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:
     path, uri = large(tmp_path, 20), f"oss://{pai.bucket}/a/large.bin"
-    told: list[tuple[int, int]] = []
-    storage.put(path, uri, progress=lambda done, whole: told.append((done, whole)))
+    reply: list[tuple[int, int]] = []
+    storage.put(path, uri, progress=lambda done, whole: reply.append((done, whole)))
     assert pai.count("oss", "UploadPart") == 3
-    assert told[-1] == (path.stat().st_size,) * 2
+    assert reply[-1] == (path.stat().st_size,) * 2
     assert [*(tmp_path / "transfers").iterdir()] == []
-    told.clear()
-    storage.get_tree(f"oss://{pai.bucket}/a/", tmp_path / "back", progress=lambda *done: told.append(done))
+    reply.clear()
+    storage.get_tree(f"oss://{pai.bucket}/a/", tmp_path / "back", progress=lambda *done: reply.append(done))
     assert (tmp_path / "back/large.bin").read_bytes() == path.read_bytes()
     assert pai.count("oss", "GetObject") == 3
-    assert told[-1] == (path.stat().st_size,) * 2
+    assert reply[-1] == (path.stat().st_size,) * 2
 
 
 def test_large_objects_are_moved_in_parts_without_download(storage: OssStorage, pai: StandIn) -> None:
     data, source, goal = os.urandom(MIB), OssUri(pai.bucket, "a/1"), OssUri(pai.bucket, "b/1")
     pai.objects.write("a/1", data)
     pai.objects.write("a/2", b"2")
-    told: list[tuple[int, int]] = []
+    reply: list[tuple[int, int]] = []
 
     def copy() -> None:
         objects = [("a/1", "b/1", MIB), ("a/2", "b/2", 1)]
-        progress = lambda done, whole: told.append((done, whole))  # noqa: E731
+        progress = lambda done, whole: reply.append((done, whole))  # noqa: E731
         copy_objects(storage.client, source, goal, objects, progress, whole=MIB - 1, part=300_000)
 
     copy()
     assert (pai.objects.read("b/1"), pai.objects.read("b/2")) == (data, b"2")
     assert (pai.count("oss", "UploadPartCopy"), pai.count("oss", "CopyObject")) == (4, 1)
     assert pai.count("oss", "GetObject") == 0
-    assert told[-1] == (MIB + 1, MIB + 1)
+    assert reply[-1] == (MIB + 1, MIB + 1)
     # A failed move leaves no copies and no parts.
     for key in ("b/1", "b/2"):
         pai.objects.delete(key)
@@ -222,8 +222,8 @@ def test_transfers_survive_faults(storage: OssStorage, pai: StandIn, tmp_path: P
     storage.put_tree(folder, uri)
     storage.get_tree(uri, tmp_path / "back")
     assert pai.faults.struck
-    found = {path.name: path.read_bytes() for path in (tmp_path / "back").iterdir()}
-    assert found == {path.name: path.read_bytes() for path in folder.iterdir()}
+    result = {path.name: path.read_bytes() for path in (tmp_path / "back").iterdir()}
+    assert result == {path.name: path.read_bytes() for path in folder.iterdir()}
     assert pai.objects.uploads() == []
 
 

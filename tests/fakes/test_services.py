@@ -68,9 +68,9 @@ def test_repeated_nonce_is_rejected(pai: StandIn) -> None:
         "x-acs-signature-nonce": "once",
         "x-acs-content-sha256": hashlib.sha256(b"").hexdigest(),
     }
-    asked = SimpleNamespace(method="GET", pathname="/api/v1/trainingjobs", query={"PageSize": "7"}, headers=headers)
+    request = SimpleNamespace(method="GET", pathname="/api/v1/trainingjobs", query={"PageSize": "7"}, headers=headers)
     digest = headers["x-acs-content-sha256"]
-    signed = OpenApiUtil.get_authorization(asked, "ACS3-HMAC-SHA256", digest, pai.key.id, pai.key.secret)
+    signed = OpenApiUtil.get_authorization(request, "ACS3-HMAC-SHA256", digest, pai.key.id, pai.key.secret)
 
     def send(**more: str) -> tuple[int, str]:
         address = f"{pai.url}/api/v1/trainingjobs?PageSize=7"
@@ -104,8 +104,8 @@ def test_invalid_bodies_are_rejected(pai: StandIn, field: str, value: Any, code:
         action="CreateTrainingJob", version="2022-01-12", protocol="HTTP", pathname="/api/v1/trainingjobs",
         method="POST", auth_type="AK", style="ROA", req_body_type="json", body_type="json",
     )  # fmt: skip
-    asked = (parameters, OpenApiRequest(body=whole), RuntimeOptions())
-    assert refused(studio(pai).call_api, *asked)[1] == code
+    request = (parameters, OpenApiRequest(body=whole), RuntimeOptions())
+    assert refused(studio(pai).call_api, *request)[1] == code
     assert pai.jobs == []
 
 
@@ -139,12 +139,12 @@ def test_job_runs_under_the_contract(pai: StandIn) -> None:
         Environments={"SECRET": "s3"},
         Scheduler={"MaxRunningTimeInSeconds": 600},
     )
-    told = finished(pai, job_id)
-    assert (told["Status"], told["ReasonCode"]) == ("Succeed", "TrainingJobSucceed")
-    assert [step["Status"] for step in told["StatusTransitions"]] == [
+    reply = finished(pai, job_id)
+    assert (reply["Status"], reply["ReasonCode"]) == ("Succeed", "TrainingJobSucceed")
+    assert [step["Status"] for step in reply["StatusTransitions"]] == [
         "Creating", "Created", "Initializing", "Submitted", "Running", "Succeed",
     ]  # fmt: skip
-    assert told["Scheduler"] == {"MaxRunningTimeInSeconds": "600"}
+    assert reply["Scheduler"] == {"MaxRunningTimeInSeconds": "600"}
     logs = studio(pai).list_training_job_logs(job_id, models.ListTrainingJobLogsRequest(page_size=2000)).body
     own = logs.logs[logs.logs.index("User program launching") + 2 :]
     assert own[:4] == [
@@ -154,26 +154,26 @@ def test_job_runs_under_the_contract(pai: StandIn) -> None:
         '--learning-rate 0.1 --note \'a b\' {"learning-rate": "0.1", "note": "a b"} s3 1 0',
     ]
     assert "SECRET=s3" in logs.logs and logs.total_count == str(len(logs.logs))
-    assert told["LatestProgress"]["OverallProgress"]["Value"] == 30
+    assert reply["LatestProgress"]["OverallProgress"]["Value"] == 30
     metrics = studio(pai).list_training_job_metrics(job_id, models.ListTrainingJobMetricsRequest(name="loss")).body
     assert metrics.metrics[0].value == 0.5 and metrics.total_count == 1
     assert pai.objects.read("out/model/model.txt") == b"weights"
     models_out = studio(pai).list_training_job_output_models(job_id).body.output_models
-    assert [found.uri for found in models_out] == [f"oss://{pai.bucket}/out/model/"]
+    assert [result.uri for result in models_out] == [f"oss://{pai.bucket}/out/model/"]
 
 
 def test_multi_node_jobs_fail_and_stop(pai: StandIn) -> None:
     client = studio(pai)
     resource = {"EcsSpec": "ecs.c6.large", "EcsCount": 2}
     two = submitted(pai, "echo $RANK of $WORLD_SIZE at $MASTER_ADDR; exit $RANK", ComputeResource=resource)
-    told = finished(pai, two)
-    assert (told["Status"], told["ReasonMessage"]) == (
+    reply = finished(pai, two)
+    assert (reply["Status"], reply["ReasonMessage"]) == (
         "Failed",
         "The command of the training job failed with exit code 1.",
     )
     error = client.get_training_job_error_info(two).body.error_info
     assert "exit code 1" in error.message
-    assert [i["Name"] for i in told["Instances"]] == [f"{two}-master-0", f"{two}-worker-0"]
+    assert [i["Name"] for i in reply["Instances"]] == [f"{two}-master-0", f"{two}-worker-0"]
     of_worker = models.ListTrainingJobLogsRequest(instance_id=f"{two}-worker-0", page_size=2000)
     assert client.list_training_job_logs(two, of_worker).body.logs[-1] == "1 of 2 at 127.0.0.1"
 
@@ -299,8 +299,8 @@ def test_proxy_maps_public_hosts_to_the_fake(pai: StandIn) -> None:
     def listed(region: str) -> Any:
         host = f"pai.{region}.aliyuncs.com"
         config = Config(access_key_id=pai.key.id, access_key_secret=pai.key.secret, endpoint=host, region_id=region)
-        asked = models.ListTrainingJobsRequest(workspace_id=pai.workspace_id)
-        return StudioClient(config).list_training_jobs_with_options(asked, {}, runtime)
+        request = models.ListTrainingJobsRequest(workspace_id=pai.workspace_id)
+        return StudioClient(config).list_training_jobs_with_options(request, {}, runtime)
 
     assert listed(pai.region).body.total_count == 0
     assert refused(listed, "cn-beijing") == (404, "WORKSPACE_NOT_FOUND")
@@ -309,15 +309,15 @@ def test_proxy_maps_public_hosts_to_the_fake(pai: StandIn) -> None:
 def test_credentials_uri_gives_expiring_keys(pai: StandIn) -> None:
     def key(seconds: float) -> AccessKey:
         source = CredentialConfig(type="credentials_uri", credentials_uri=pai.credentials_uri(seconds))
-        found = CredentialClient(source).get_credential()
-        return AccessKey(found.access_key_id, found.access_key_secret, found.security_token)
+        result = CredentialClient(source).get_credential()
+        return AccessKey(result.access_key_id, result.access_key_secret, result.security_token)
 
-    first, asked = key(600), models.ListTrainingJobsRequest()
+    first, request = key(600), models.ListTrainingJobsRequest()
     assert first != key(600)
-    assert studio(pai, first).list_training_jobs(asked).body.total_count == 0
+    assert studio(pai, first).list_training_jobs(request).body.total_count == 0
     pai.set_clock(700)
-    assert refused(studio(pai, first).list_training_jobs, asked) == (403, "InvalidSecurityToken.Expired")
-    assert studio(pai, key(600)).list_training_jobs(asked).body.total_count == 0
+    assert refused(studio(pai, first).list_training_jobs, request) == (403, "InvalidSecurityToken.Expired")
+    assert studio(pai, key(600)).list_training_jobs(request).body.total_count == 0
 
 
 def test_faults_are_injected_into_services(pai: StandIn) -> None:
@@ -331,7 +331,7 @@ def test_faults_are_injected_into_services(pai: StandIn) -> None:
     pai.faults.add("lost", "paistudio:CreateTrainingJob", count=1)
     with pytest.raises(Exception, match=r"(?i)connection"):
         client.create_training_job(job(pai, "true"))
-    assert [found["name"] for found in pai.jobs] == ["test"]
+    assert [result["name"] for result in pai.jobs] == ["test"]
     pai.faults.add("refused", "paistudio:*", status=400, code="QuotaExceeded", message="no more")
     assert refused(client.list_training_jobs, models.ListTrainingJobsRequest()) == (400, "QuotaExceeded")
     pai.faults.clear()

@@ -61,9 +61,9 @@ def test_missing_namespaces_are_reported(open_folder: Path) -> None:
 def test_failures_before_the_start_are_simulated(pai: StandIn) -> None:
     for status, last in (("CreateFailed", "Creating"), ("InitializeFailed", "Initializing"), ("Failed", "Submitted")):
         pai.fail_next(status, "Why", "because")
-        told = finished(pai, submitted(pai, "echo never"))
-        steps = [step["Status"] for step in told["StatusTransitions"]]
-        assert (told["Status"], told["ReasonCode"], steps[-2]) == (status, "Why", last)
+        reply = finished(pai, submitted(pai, "echo never"))
+        steps = [step["Status"] for step in reply["StatusTransitions"]]
+        assert (reply["Status"], reply["ReasonCode"], steps[-2]) == (status, "Why", last)
     assert finished(pai, submitted(pai, "true"))["Status"] == "Succeed"
 
 
@@ -76,8 +76,8 @@ def test_job_waits_for_its_quota(pai: StandIn) -> None:
         assert time.monotonic() < end
         time.sleep(0.02)
     second = submitted(pai, "echo now", ComputeResource=resource | {"ResourceId": "quota1stand"})
-    asked = models.ListTrainingJobEventsRequest()
-    while "Queuing" not in str(client.list_training_job_events(second, asked).body.events):
+    request = models.ListTrainingJobEventsRequest()
+    while "Queuing" not in str(client.list_training_job_events(second, request).body.events):
         assert time.monotonic() < end
         time.sleep(0.02)
     assert client.get_training_job(second).body.status == "Submitted"
@@ -96,8 +96,8 @@ def test_archives_are_unpacked_if_enabled(tmp_path: Path) -> None:
         with stand_in(tmp_path / str(unpack), unpack=unpack) as pai:
             pai.objects.write("code/source.tar.gz", (tmp_path / "source.tar.gz").read_bytes())
             code["LocationValue"] = {"Bucket": pai.bucket, "Key": "code/"}
-            told = finished(pai, submitted(pai, "sh train.sh", AlgorithmSpec={"CodeDir": code}))
-            assert told["Status"] == status
+            reply = finished(pai, submitted(pai, "sh train.sh", AlgorithmSpec={"CodeDir": code}))
+            assert reply["Status"] == status
 
 
 def test_outputs_are_synchronized_with_the_bucket(pai: StandIn) -> None:
@@ -119,8 +119,8 @@ def test_background_processes_end_with_the_job(pai: StandIn) -> None:
 def test_requirements_are_recorded(pai: StandIn) -> None:
     pai.objects.write("code/requirements.txt", b"six\n")
     code = {"LocationType": "oss", "LocationValue": {"Bucket": pai.bucket, "Key": "code/"}}
-    told = finished(pai, submitted(pai, "true", AlgorithmSpec={"CodeDir": code}, PythonRequirements=["einops"]))
-    assert told["PythonRequirements"] == ["einops"]
+    reply = finished(pai, submitted(pai, "true", AlgorithmSpec={"CodeDir": code}, PythonRequirements=["einops"]))
+    assert reply["PythonRequirements"] == ["einops"]
     assert pai.jobs[0]["pip"] == ["-r", "requirements.txt", "einops"]
 
 
@@ -132,14 +132,14 @@ def test_closing_the_fake_ends_its_jobs(tmp_path: Path) -> None:
         marks = f"PAI_TRAINING_JOB_ID={job_id}".encode()
 
         def running() -> list[str]:
-            found = []
+            results = []
             for path in Path("/proc").glob("[0-9]*/environ"):
                 try:
                     if marks in path.read_bytes():
-                        found.append(path.parent.name)
+                        results.append(path.parent.name)
                 except OSError:
                     pass
-            return found
+            return results
 
         while not running():
             time.sleep(0.02)

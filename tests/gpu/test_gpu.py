@@ -42,13 +42,13 @@ BUSY = """
 
 
 def test_gpus_are_listed_as_instance_types(engine: EmbeddedClient) -> None:
-    found = nvml.gpus()
-    assert found
+    result = nvml.gpus()
+    assert result
     kinds = {kind["name"]: kind for kind in engine.call("instances")["instances"]}
     assert kinds["local_gpu"]["gpu"] == 1
-    assert kinds["local_gpu"]["gpu_name"] == found[0].name
+    assert kinds["local_gpu"]["gpu_name"] == result[0].name
     assert kinds["local_gpu"]["available"]
-    assert found[0].memory > 1 << 30
+    assert result[0].memory > 1 << 30
 
 
 def test_second_gpu_job_waits_for_the_first(engine: EmbeddedClient, folder: Path, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ HELD_BACK = {"jupyter-builder", "jsonschema", "zensical"}
 
 def pulled(requirements: Iterable[str]) -> set[str]:
     """Return the packages and their requirements, transitively, from the installed metadata. No index is used."""
-    found: set[tuple[str, str]] = set()
+    result: set[tuple[str, str]] = set()
     waiting = [(Requirement(text), "") for text in requirements]
     while waiting:
         requirement, extra = waiting.pop()
@@ -30,10 +30,10 @@ def pulled(requirements: Iterable[str]) -> set[str]:
             continue
         for wanted in ("", *requirement.extras):
             key = (canonicalize_name(requirement.name), wanted)
-            if key not in found:
-                found.add(key)
+            if key not in result:
+                result.add(key)
                 waiting += [(Requirement(text), wanted) for text in requires(requirement.name) or ()]
-    return {name for name, _extra in found}
+    return {name for name, _extra in result}
 
 
 def test_jupyterlab_environment_gains_few_packages() -> None:
@@ -76,11 +76,11 @@ def test_missing_extra_names_its_install_command(stranger: Stranger, words: list
     settings = stranger.folder / "pai.toml"
     settings.write_text(PAI)
     done = stranger.run(stranger.python, "-m", "jupyter_pai", *words, env={"JUPYTER_PAI_CONFIG": str(settings)})
-    said = re.sub(r"\s+", " ", done.stdout + done.stderr)
+    message = re.sub(r"\s+", " ", done.stdout + done.stderr)
     assert done.returncode != 0
-    assert f"This requires {modules}" in said
-    assert 'pip install "jupyter-pai[pai]"' in said
-    assert "Traceback" not in said
+    assert f"This requires {modules}" in message
+    assert 'pip install "jupyter-pai[pai]"' in message
+    assert "Traceback" not in message
 
 
 def test_secrets_without_a_keyring_are_stored_in_a_file(stranger: Stranger) -> None:

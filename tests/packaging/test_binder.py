@@ -154,8 +154,8 @@ def test_failed_script_names_its_line_with_an_ml_path(binder_url: str) -> None:
     notebook = NotebookSession(binder_url, TOKEN, "tutorial.ipynb")
     notebook.run("%load_ext jupyter_pai")
     notebook.run("%%pai_train --as job\nprint('first')\nopen('/ml/output/model/m', 'w')\n")
-    said = notebook.run("print(job.wait().status, job.info['notes'], job.logs())").text
-    assert "failed" in said
-    assert "pai_cell.py, line 3, uses a path below /ml" in said
-    assert "Operation not permitted" in said
+    output = notebook.run("print(job.wait().status, job.info['notes'], job.logs())").text
+    assert "failed" in output
+    assert "pai_cell.py, line 3, uses a path below /ml" in output
+    assert "Operation not permitted" in output
     notebook.close()

@@ -23,12 +23,12 @@ def test_demo_prints_status_metric_and_model(home: Home, name: str) -> None:
     command = [sys.executable, "-m", "binder.demo", "--notebook", name]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    said = dict(line.split(":", 1) for line in done.stdout.rpartition("\n\n")[2].splitlines())
-    assert said["status"].strip() == "succeeded"
-    assert said["metric"].split()[0] == "accuracy"
-    model = Path(said["model"].strip().removeprefix("file://"))
+    output = dict(line.split(":", 1) for line in done.stdout.rpartition("\n\n")[2].splitlines())
+    assert output["status"].strip() == "succeeded"
+    assert output["metric"].split()[0] == "accuracy"
+    model = Path(output["model"].strip().removeprefix("file://"))
     assert (model / "digits.joblib").exists()
-    assert said["job"].strip() in str(model)
+    assert output["job"].strip() in str(model)
 
 
 def test_lab_opens_on_the_tutorial(home: Home) -> None:
@@ -55,5 +55,5 @@ def test_lab_opens_on_the_tutorial(home: Home) -> None:
         assert until(tutorial)["type"] == "notebook"
     finally:
         lab.terminate()
-        said, _ = lab.communicate(timeout=60)
-    assert b"lab/tree/tutorial.ipynb" in said
+        output, _ = lab.communicate(timeout=60)
+    assert b"lab/tree/tutorial.ipynb" in output

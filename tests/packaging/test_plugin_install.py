@@ -70,9 +70,9 @@ def den(shared: Path, cli: Cli, folder: Path) -> Cli:
 def test_plugin_passes_its_conformance_tests(installed: None, tmp_path: Path) -> None:
     """Run its tests in a folder without our files."""
     shutil.copy(example_plugin.EXAMPLE / "test_neighbour.py", tmp_path)
-    said = python("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_neighbour.py", cwd=tmp_path)
-    assert " passed" in said
-    assert "skipped" not in said
+    reply = python("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_neighbour.py", cwd=tmp_path)
+    assert " passed" in reply
+    assert "skipped" not in reply
 
 
 def test_command_line_uses_the_plugin(den: Cli, shared: Path, folder: Path) -> None:
@@ -90,10 +90,10 @@ def test_command_line_uses_the_plugin(den: Cli, shared: Path, folder: Path) -> N
     assert den("download", "last", "model", "here").returncode == 0
     assert (folder / "here/model.txt").read_text() == "trained"
     assert json.loads(den("metrics", "last", "--json").stdout)["loss"]
-    found = json.loads(den("show", "last", "--json").stdout)
-    assert (found["backend"], found["profile"], found["status"]) == ("neighbour", "den", "succeeded")
+    result = json.loads(den("show", "last", "--json").stdout)
+    assert (result["backend"], result["profile"], result["status"]) == ("neighbour", "den", "succeeded")
     assert den("delete", "last", "--yes").returncode == 0
-    assert not (shared / "home/jobs" / found["id"]).exists()
+    assert not (shared / "home/jobs" / result["id"]).exists()
 
 
 def test_plugin_storage_is_available_to_all_profiles(den: Cli, folder: Path) -> None:

@@ -69,7 +69,7 @@ def test_job_survives_repeated_server_kills(server: RealServer, home: Home) -> N
         server.kill()
         kills += 1
         server.start()
-    job = until(lambda: (found := server.job(job_id))["ended_at"] and found, timeout=300)
+    job = until(lambda: (result := server.job(job_id))["ended_at"] and result, timeout=300)
     assert job["status"] == "succeeded"
     assert (home.job(job_id).log / "worker-0").read_bytes() == b"".join(b"n %d\n" % n for n in range(250_000))
     points = server.rest("GET", f"/pai/api/v1/jobs/{job_id}/metrics")["metrics"]["n"]

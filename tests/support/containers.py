@@ -34,11 +34,11 @@ def import_image(folder: Path) -> None:
     for program in [*_PROGRAMS, python]:
         _bring(root, program)
     (root / "usr/bin/python3").symlink_to(os.path.basename(python))
-    told = subprocess.run(
+    reply = subprocess.run(
         [_PYTHON, "-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"],
         check=True, capture_output=True, text=True,
     )  # fmt: skip
-    library = told.stdout.strip()
+    library = reply.stdout.strip()
     shutil.copytree(library, root / library[1:], ignore=_LEFT_OUT, ignore_dangling_symlinks=True)
     for module in (root / library[1:]).rglob("*.so"):
         _bring_libraries(root, str(module))
@@ -59,8 +59,8 @@ def _bring(root: Path, program: str) -> None:
 
 
 def _bring_libraries(root: Path, binary: str) -> None:
-    told = subprocess.run(["ldd", binary], check=False, capture_output=True, text=True).stdout
-    for library in re.findall(r"(/\S+) \(0x", told):
+    reply = subprocess.run(["ldd", binary], check=False, capture_output=True, text=True).stdout
+    for library in re.findall(r"(/\S+) \(0x", reply):
         target = root / library[1:]
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)

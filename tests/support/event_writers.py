@@ -73,9 +73,9 @@ def tensor(tag: str, value: object, plugin: str = "scalars", dtype: str = "float
     return summary_pb2.Summary.Value(tag=tag, tensor=made, metadata=metadata)
 
 
-def text(tag: str, said: str) -> Any:
+def text(tag: str, reply: str) -> Any:
     """Return a text in the format of tensorboard."""
-    return text_pb(tag, said).value[0]
+    return text_pb(tag, reply).value[0]
 
 
 STYLES = {"torch": simple, "tensorboard": tensor}
@@ -107,13 +107,13 @@ def accumulated(path: Path) -> dict[str, list[tuple[float, int, float]]]:
     """Return time, step and value of each point by tag, as read by tensorboard's EventAccumulator."""
     reader = EventAccumulator(str(path), size_guidance={"scalars": 0, "tensors": 0})
     reader.Reload()
-    found = {
+    result = {
         tag: [(point.wall_time, point.step, point.value) for point in reader.Scalars(tag)]
         for tag in reader.Tags()["scalars"]
     }
     for tag in reader.Tags()["tensors"]:
-        found[tag] = [
+        result[tag] = [
             (point.wall_time, point.step, float(tensor_util.make_ndarray(point.tensor_proto)))
             for point in reader.Tensors(tag)
         ]
-    return found
+    return result

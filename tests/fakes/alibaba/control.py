@@ -36,12 +36,12 @@ class Control:
     ) -> None:
         self._keyring, self._clock, self._oss, self._training = keyring, clock, oss, training
         self.calls: dict[str, Callable[..., Any]] = {
-            "make_key": lambda **given: vars(keyring.make(**given)),
-            "sts": lambda **given: vars(keyring.sts(**given)),
+            "make_key": lambda **arguments: vars(keyring.make(**arguments)),
+            "sts": lambda **arguments: vars(keyring.sts(**arguments)),
             "change_key": self._change_key,
             "requests": lambda start=0: notes[start:],
             "forget_requests": notes.clear,
-            "add_fault": lambda **given: faults.add(Fault(**given)),
+            "add_fault": lambda **arguments: faults.add(Fault(**arguments)),
             "clear_faults": faults.clear,
             "struck": lambda: faults.struck,
             "set_clock": self._set_clock,
@@ -65,9 +65,9 @@ class Control:
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
         """Process a call."""
-        asked = json.loads(await request.content.read())
+        query = json.loads(await request.content.read())
         try:
-            return web.json_response({"result": self.calls[asked["call"]](**asked["given"])})
+            return web.json_response({"result": self.calls[query["call"]](**query["given"])})
         except Exception as error:
             traceback.print_exc()
             return web.json_response({"error": f"{type(error).__name__}: {error}"}, status=500)
@@ -80,8 +80,8 @@ class Control:
             setattr(key, name, value)
 
     def _job_told(self, job: TrainingJob) -> dict[str, Any]:
-        told = {"id": job.id, "status": job.status, "asked": job.asked, "labels": job.labels, "pip": job.pip}
-        return told | {"lines": len(job.lines.texts), "name": job.asked.get("TrainingJobName", "")}
+        reply = {"id": job.id, "status": job.status, "asked": job.asked, "labels": job.labels, "pip": job.pip}
+        return reply | {"lines": len(job.lines.texts), "name": job.asked.get("TrainingJobName", "")}
 
     def _add_jobs(self, count: int, status: str, fields: dict[str, Any]) -> list[str]:
         made = []

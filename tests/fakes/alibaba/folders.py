@@ -116,23 +116,23 @@ class Folder:
 
     def save(self) -> None:
         """Write changes back, and forget deleted files."""
-        found = self._outputs()
-        self._job.written = {path.relative_to(self._ml / "output").parts[0] for _state, path, *_ in found.values()}
-        for name, (state, path, bucket, key) in found.items():
+        result = self._outputs()
+        self._job.written = {path.relative_to(self._ml / "output").parts[0] for _state, path, *_ in result.values()}
+        for name, (state, path, bucket, key) in result.items():
             if self._known.get(name) != state:
                 try:
                     self._oss.store(bucket, key, path)
                 except FileNotFoundError:  # It was there a moment ago.
                     continue
                 self._known[name] = state
-        for name in [name for name in self._known if name not in found]:
+        for name in [name for name in self._known if name not in result]:
             del self._known[name]
             bucket, key = name.split("/", 1)
             self._oss.buckets[bucket].delete(key)
 
     def _outputs(self) -> dict[str, tuple[tuple[int, int], Path, str, str]]:
         """Yield files of the outputs with a URI: time and size, path, and the target object."""
-        found = {}
+        result = {}
         for channel in self._job.asked.get("OutputChannels") or []:
             if not channel.get("OutputUri"):
                 continue
@@ -141,10 +141,10 @@ class Folder:
             root = self._ml / "output" / channel["Name"]
             for path in root.rglob("*"):
                 try:
-                    told = path.stat()
+                    reply = path.stat()
                 except OSError:
                     continue
                 if path.is_file():
                     key = f"{prefix}{path.relative_to(root).as_posix()}"
-                    found[f"{bucket}/{key}"] = ((told.st_mtime_ns, told.st_size), path, bucket, key)
-        return found
+                    result[f"{bucket}/{key}"] = ((reply.st_mtime_ns, reply.st_size), path, bucket, key)
+        return result

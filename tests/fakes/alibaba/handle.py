@@ -31,9 +31,9 @@ class AccessKey(NamedTuple):
 @contextmanager
 def stand_in(folder: Path, **settings: Any) -> Iterator[StandIn]:
     """Run a stand-in in its own process, with its files in a folder. Settings: `settings.Settings`."""
-    told = Settings(**settings)
+    reply = Settings(**settings)
     folder.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", f"{__package__}", str(folder), json.dumps(asdict(told))]
+    command = [sys.executable, "-m", f"{__package__}", str(folder), json.dumps(asdict(reply))]
     with (folder / "server.log").open("ab") as log:
         process = subprocess.Popen(
             command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
@@ -42,7 +42,7 @@ def stand_in(folder: Path, **settings: Any) -> Iterator[StandIn]:
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line, f"the stand-in did not start: {(folder / 'server.log').read_text()}"
-        yield StandIn(folder, told, json.loads(line), process)
+        yield StandIn(folder, reply, json.loads(line), process)
     finally:
         _end(process)
 
@@ -62,11 +62,11 @@ class StandIn:
     """A running stand-in. All methods may be called from any thread."""
 
     def __init__(
-        self, folder: Path, settings: Settings, told: dict[str, Any], process: subprocess.Popen[bytes]
+        self, folder: Path, settings: Settings, reply: dict[str, Any], process: subprocess.Popen[bytes]
     ) -> None:
         self._process = process
-        self.folder, self._settings, self._ports = folder, settings, told["ports"]
-        self.key = AccessKey(*told["key"])
+        self.folder, self._settings, self._ports = folder, settings, reply["ports"]
+        self.key = AccessKey(*reply["key"])
         self.region, self.workspace_id, self.bucket = settings.region, settings.workspace_id, settings.bucket
         self.faults, self.objects = FaultSwitch(self), Objects(self)
 
@@ -86,8 +86,8 @@ class StandIn:
 
         A status of 0 is a connection that was cut.
         """
-        found: list[dict[str, Any]] = self.call("requests")
-        return found
+        result: list[dict[str, Any]] = self.call("requests")
+        return result
 
     def forget_requests(self) -> None:
         """Reset the recorded requests."""
@@ -127,8 +127,8 @@ class StandIn:
     @property
     def jobs(self) -> list[dict[str, Any]]:
         """All jobs: id, name, status, labels, asked (the body of their creation), lines (how many), pip."""
-        found: list[dict[str, Any]] = self.call("jobs")
-        return found
+        result: list[dict[str, Any]] = self.call("jobs")
+        return result
 
     def add_jobs(self, count: int = 1, status: str = "Running", **fields: Any) -> list[str]:
         """Add jobs that are not executed, and return their ids. `fields` are those of CreateTrainingJob."""
@@ -201,11 +201,11 @@ class StandIn:
         """Stop all services before the `with` block ends."""
         _end(self._process)
 
-    def call(self, name: str, /, **given: Any) -> Any:
+    def call(self, name: str, /, **arguments: Any) -> Any:
         """Call the process of the services."""
         connection = http.client.HTTPConnection("127.0.0.1", self._ports["control"])
         try:
-            connection.request("POST", "/", json.dumps({"call": name, "given": given}))
+            connection.request("POST", "/", json.dumps({"call": name, "given": arguments}))
             reply = json.loads(connection.getresponse().read())
         finally:
             connection.close()
@@ -246,8 +246,8 @@ class Objects:
 
     def keys(self, prefix: str = "", bucket: str = "") -> list[str]:
         """Return all keys with a prefix."""
-        found: list[str] = self._pai.call("keys", bucket=bucket or self._pai.bucket, prefix=prefix)
-        return found
+        result: list[str] = self._pai.call("keys", bucket=bucket or self._pai.bucket, prefix=prefix)
+        return result
 
     def read(self, key: str, bucket: str = "") -> bytes:
         """Return an object. Raises RuntimeError if it does not exist."""
@@ -263,5 +263,5 @@ class Objects:
 
     def uploads(self, bucket: str = "") -> list[str]:
         """Return the keys of unfinished multipart uploads."""
-        found: list[str] = self._pai.call("uploads", bucket=bucket or self._pai.bucket)
-        return found
+        result: list[str] = self._pai.call("uploads", bucket=bucket or self._pai.bucket)
+        return result

@@ -17,7 +17,7 @@ __all__ = ["QUOTAS", "SPECS", "InstanceTypes"]
 def _spec(
     name: str, cpu: int, memory: int, gpu: int = 0, gpu_type: str = "", gpu_memory: int = 0, **more: Any
 ) -> Reply:
-    told: Reply = {
+    reply: Reply = {
         "InstanceType": name,
         "AcceleratorType": "GPU" if gpu else "CPU",
         "Cpu": cpu,
@@ -31,7 +31,7 @@ def _spec(
         "SpotStockStatus": "WithStock",
         "NonProtectSpotDiscount": 0.25,
     }
-    return told | more
+    return reply | more
 
 
 _DAY = 86_400
@@ -65,10 +65,10 @@ class InstanceTypes:
             Operation("paistudio", "GetQuota", "GET", "/quotas/{QuotaId}", self._quota),
         ]
 
-    def _specs(self, asked: Asked) -> Reply:
-        query = asked.query
+    def _specs(self, request: Asked) -> Reply:
+        query = request.query
         names = [name for name in query.get("InstanceTypes", "").split(",") if name]
-        found = [
+        results = [
             spec
             for spec in SPECS
             if query.get("AcceleratorType") in (None, "", spec["AcceleratorType"])
@@ -77,31 +77,31 @@ class InstanceTypes:
         ]
         by = {"CPU": "Cpu", "GPU": "Gpu", "MEMORY": "Memory"}.get(query.get("SortBy", "").upper())
         if by:
-            found.sort(key=lambda spec: int(spec[by]), reverse=query.get("Order", "desc") != "asc")
-        return {"EcsSpecs": asked.page(found, 10), "TotalCount": len(found)}
+            results.sort(key=lambda spec: int(spec[by]), reverse=query.get("Order", "desc") != "asc")
+        return {"EcsSpecs": request.page(results, 10), "TotalCount": len(results)}
 
-    def _prices(self, asked: Asked) -> Reply:
-        name = asked.path["InstanceType"]
+    def _prices(self, request: Asked) -> Reply:
+        name = request.path["InstanceType"]
         spec = next((spec for spec in SPECS if spec["InstanceType"] == name), None)
         if spec is None:
             raise Refusal(400, "InvalidInstanceType", f"The instance type {name} is not supported.")
-        until = _seconds(asked.query.get("EndTime")) or self._clock.now()
-        since = _seconds(asked.query.get("StartTime")) or until - 3 * _DAY
+        until = _seconds(request.query.get("EndTime")) or self._clock.now()
+        since = _seconds(request.query.get("StartTime")) or until - 3 * _DAY
         if not 0 <= until - since <= 7 * _DAY:
             raise Refusal(400, "InvalidStartTime", "StartTime must be within seven days before EndTime.")
-        found = _history(spec, since, until)
+        result = _history(spec, since, until)
         if spec["ResourceType"] == "ECS":  # Order and pages are of Lingjun only.
-            return {"SpotPriceHistory": found, "TotalCount": len(found)}
-        found.sort(key=lambda item: str(item["Timestamp"]), reverse=asked.query.get("Order") == "desc")
-        return {"SpotPriceHistory": asked.page(found, 10), "TotalCount": len(found)}
+            return {"SpotPriceHistory": result, "TotalCount": len(result)}
+        result.sort(key=lambda item: str(item["Timestamp"]), reverse=request.query.get("Order") == "desc")
+        return {"SpotPriceHistory": request.page(result, 10), "TotalCount": len(result)}
 
-    def _quotas(self, asked: Asked) -> Reply:
-        wanted = [name for name in asked.query.get("QuotaIds", "").split(",") if name]
-        found = [self._told(name) for name in QUOTAS if not wanted or name in wanted]
-        return {"Quotas": asked.page(found, 10), "TotalCount": len(found)}
+    def _quotas(self, request: Asked) -> Reply:
+        wanted = [name for name in request.query.get("QuotaIds", "").split(",") if name]
+        results = [self._told(name) for name in QUOTAS if not wanted or name in wanted]
+        return {"Quotas": request.page(results, 10), "TotalCount": len(results)}
 
-    def _quota(self, asked: Asked) -> Reply:
-        name = asked.path["QuotaId"]
+    def _quota(self, request: Asked) -> Reply:
+        name = request.path["QuotaId"]
         if name not in QUOTAS:
             raise Refusal(404, "QuotaNotFound", f"Quota {name} is not found.")
         return self._told(name)

@@ -59,16 +59,16 @@ class Instance:
 class TrainingJob:
     """A training job: its request and its history."""
 
-    def __init__(self, asked: dict[str, Any], user_id: str, clock: Clock) -> None:
+    def __init__(self, request: dict[str, Any], user_id: str, clock: Clock) -> None:
         self.id = f"train{secrets.token_hex(6)}"
         self.dlc_id = f"dlc{secrets.token_hex(8)}"
-        self.asked, self.user_id, self._clock = asked, user_id, clock
+        self.asked, self.user_id, self._clock = request, user_id, clock
         self.created = self.modified = clock.now()
         self.status = ""
         self.transitions: list[dict[str, str]] = []
         self.reason_code = self.reason_message = ""
         self.error: dict[str, str] = {}
-        self.labels = {label["Key"]: label.get("Value", "") for label in asked.get("Labels") or []}
+        self.labels = {label["Key"]: label.get("Value", "") for label in request.get("Labels") or []}
         self.instances: list[Instance] = []
         self.lines, self.events = Lines(), Lines()
         self.lines_of: dict[str, Lines] = {}
@@ -107,8 +107,8 @@ class TrainingJob:
             self.transitions[-1]["EndTime"] = iso(now)
         self.status, self.modified = status, now
         self.reason_code, self.reason_message = code, message
-        told = {"Status": status, "StartTime": iso(now)}
-        self.transitions.append(told | {"ReasonCode": code, "ReasonMessage": message})
+        reply = {"Status": status, "StartTime": iso(now)}
+        self.transitions.append(reply | {"ReasonCode": code, "ReasonMessage": message})
         self.tell(f"[{status}] {message or 'the job is ' + status}")
 
     def tell(self, text: str) -> None:

@@ -25,9 +25,9 @@ _USAGE = (
 
 def whole(job: TrainingJob, region: str) -> Reply:
     """Return the complete job."""
-    asked = job.asked
-    told = _common(job) | {name: asked[name] for name in ("Priority", "Settings") if asked.get(name)}
-    told |= {
+    request = job.asked
+    reply = _common(job) | {name: request[name] for name in ("Priority", "Settings") if request.get(name)}
+    reply |= {
         "AlgorithmId": "",
         "AlgorithmSpec": job.spec,
         "Duration": job.duration,
@@ -35,29 +35,29 @@ def whole(job: TrainingJob, region: str) -> Reply:
         "LatestMetrics": [_point(point) for point in job.latest().values()],
         "LatestProgress": _progress(job),
         # Numbers of the scheduler come as text here, and nowhere else.
-        "Scheduler": {name: str(value) for name, value in (asked.get("Scheduler") or {}).items()},
+        "Scheduler": {name: str(value) for name, value in (request.get("Scheduler") or {}).items()},
         "TrainingJobUrl": _console(job, region),
     }
-    if model := next((c for c in asked.get("OutputChannels") or [] if c["Name"] == "model"), None):
-        told["OutputModel"] = {"OutputChannelName": "model", "Uri": model.get("OutputUri", "")}
-    return told
+    if model := next((c for c in request.get("OutputChannels") or [] if c["Name"] == "model"), None):
+        reply["OutputModel"] = {"OutputChannelName": "model", "Uri": model.get("OutputUri", "")}
+    return reply
 
 
 def item(job: TrainingJob) -> Reply:
     """Return the row of a list."""
-    told = _common(job) | {"DlcJobId": job.dlc_id}
-    told["ComputeResource"] = {
-        n: v for n, v in told["ComputeResource"].items() if n not in ("SpotSpec", "UseSpotInstance")
+    reply = _common(job) | {"DlcJobId": job.dlc_id}
+    reply["ComputeResource"] = {
+        n: v for n, v in reply["ComputeResource"].items() if n not in ("SpotSpec", "UseSpotInstance")
     }
     seconds = (job.asked.get("Scheduler") or {}).get("MaxRunningTimeInSeconds")
-    return told | {"Scheduler": {"MaxRunningTimeInSeconds": seconds} if seconds is not None else {}}
+    return reply | {"Scheduler": {"MaxRunningTimeInSeconds": seconds} if seconds is not None else {}}
 
 
 def _common(job: TrainingJob) -> Reply:
-    asked = job.asked
-    vpc = {name: value for name, value in (asked.get("UserVpc") or {}).items() if name != "DefaultRoute"}
-    return {name: asked[name] for name in _ECHOED if asked.get(name) is not None} | {
-        "ComputeResource": dict(asked.get("ComputeResource") or {}),
+    request = job.asked
+    vpc = {name: value for name, value in (request.get("UserVpc") or {}).items() if name != "DefaultRoute"}
+    return {name: request[name] for name in _ECHOED if request.get(name) is not None} | {
+        "ComputeResource": dict(request.get("ComputeResource") or {}),
         "GmtCreateTime": iso(job.created),
         "GmtModifiedTime": iso(job.modified),
         "IsTempAlgo": True,
@@ -82,20 +82,20 @@ def _point(point: Point) -> Reply:
 
 
 def _progress(job: TrainingJob) -> Reply:
-    told = {}
+    reply = {}
     for name, point in (("OverallProgress", job.overall), ("RemainingTime", job.remaining)):
         if point:
-            told[name] = {"Timestamp": iso(point.time), "Value": point.value}
-    return told
+            reply[name] = {"Timestamp": iso(point.time), "Value": point.value}
+    return reply
 
 
-def span(asked: Asked) -> tuple[float | None, float | None]:
+def span(request: Asked) -> tuple[float | None, float | None]:
     """Return `StartTime` and `EndTime` of the query. Raises Refusal."""
-    return _moment(asked, "StartTime"), _moment(asked, "EndTime")
+    return _moment(request, "StartTime"), _moment(request, "EndTime")
 
 
-def _moment(asked: Asked, name: str) -> float | None:
-    text = asked.query.get(name)
+def _moment(request: Asked, name: str) -> float | None:
+    text = request.query.get(name)
     if not text:
         return None
     try:
@@ -104,60 +104,60 @@ def _moment(asked: Asked, name: str) -> float | None:
         raise Refusal(400, f"Invalid{name}", f"{name} must look like 2024-01-02T03:04:05Z, not {text!r}.") from None
 
 
-def _texts(lines: Lines, asked: Asked, word: str) -> Reply:
-    found = lines.between(*span(asked))
-    return {word: asked.page(found, 100, 2000), "TotalCount": str(len(found))}
+def _texts(lines: Lines, request: Asked, word: str) -> Reply:
+    result = lines.between(*span(request))
+    return {word: request.page(result, 100, 2000), "TotalCount": str(len(result))}
 
 
-def _logs(job: TrainingJob, asked: Asked) -> Reply:
+def _logs(job: TrainingJob, request: Asked) -> Reply:
     if not job.instances:
         message = f"Instances of training job {job.id} are not found."
         raise Refusal(404, "TRAINING_JOB_INSTANCE_NOT_FOUND", message)
-    name = asked.query.get("InstanceId") or asked.query.get("WorkerId")
+    name = request.query.get("InstanceId") or request.query.get("WorkerId")
     if name and name not in job.lines_of:
         raise Refusal(404, "TRAINING_JOB_INSTANCE_NOT_FOUND", f"Instance {name} is not found.")
-    return _texts(job.lines_of[name] if name else job.lines, asked, "Logs")
+    return _texts(job.lines_of[name] if name else job.lines, request, "Logs")
 
 
-def _events(job: TrainingJob, asked: Asked) -> Reply:
-    return _texts(job.events, asked, "Events")
+def _events(job: TrainingJob, request: Asked) -> Reply:
+    return _texts(job.events, request, "Events")
 
 
-def _instance_events(job: TrainingJob, asked: Asked) -> Reply:
+def _instance_events(job: TrainingJob, request: Asked) -> Reply:
     for instance in job.instances:
-        if instance.name == asked.path["InstanceId"]:
-            return _texts(instance.events, asked, "Events")
-    raise Refusal(404, "TRAINING_JOB_INSTANCE_NOT_FOUND", f"Instance {asked.path['InstanceId']} is not found.")
+        if instance.name == request.path["InstanceId"]:
+            return _texts(instance.events, request, "Events")
+    raise Refusal(404, "TRAINING_JOB_INSTANCE_NOT_FOUND", f"Instance {request.path['InstanceId']} is not found.")
 
 
-def _metrics(job: TrainingJob, asked: Asked) -> Reply:
-    start, end = span(asked)
-    name = asked.query.get("Name")
-    found = [
+def _metrics(job: TrainingJob, request: Asked) -> Reply:
+    start, end = span(request)
+    name = request.query.get("Name")
+    results = [
         point
         for point in job.points
         if name in (None, "", point.name)
         and (start is None or point.time >= start)
         and (end is None or point.time <= end + 0.999)
     ]
-    if asked.query.get("Order", "asc") == "desc":
-        found.reverse()
-    return {"Metrics": [_point(point) for point in asked.page(found, 10)], "TotalCount": len(found)}
+    if request.query.get("Order", "asc") == "desc":
+        results.reverse()
+    return {"Metrics": [_point(point) for point in request.page(results, 10)], "TotalCount": len(results)}
 
 
-def _latest(job: TrainingJob, asked: Asked) -> Reply:
-    names = asked.query.get("Names")
+def _latest(job: TrainingJob, request: Asked) -> Reply:
+    names = request.query.get("Names")
     wanted = names.split(",") if names else None
-    found = [point for name, point in job.latest().items() if wanted is None or name in wanted]
-    return {"Metrics": [_point(point) for point in found]}
+    results = [point for name, point in job.latest().items() if wanted is None or name in wanted]
+    return {"Metrics": [_point(point) for point in results]}
 
 
-def _instance_metrics(job: TrainingJob, asked: Asked) -> Reply:
-    kind = asked.query.get("MetricType", "")
+def _instance_metrics(job: TrainingJob, request: Asked) -> Reply:
+    kind = request.query.get("MetricType", "")
     if kind not in _USAGE.split():
         raise Refusal(400, "InvalidMetricType", f"MetricType must be one of {_USAGE}, not {kind!r}.")
-    start, end = span(asked)
-    named = asked.query.get("InstanceId")
+    start, end = span(request)
+    named = request.query.get("InstanceId")
     rows = []
     for instance in job.instances:
         if named in (None, "", instance.name):
@@ -170,11 +170,11 @@ def _instance_metrics(job: TrainingJob, asked: Asked) -> Reply:
     return {"InstanceMetrics": rows}
 
 
-def _error(job: TrainingJob, asked: Asked) -> Reply:
+def _error(job: TrainingJob, request: Asked) -> Reply:
     return {"ErrorInfo": job.error}
 
 
-def _models(job: TrainingJob, asked: Asked) -> Reply:
+def _models(job: TrainingJob, request: Asked) -> Reply:
     """A job that has written to its channel `model` has a model, with the last value of each metric."""
     labels = [{"Key": "Algorithm", "Value": job.asked.get("AlgorithmName") or "custom"}]
     metrics = {name: point.value for name, point in job.latest().items()}

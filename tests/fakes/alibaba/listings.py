@@ -98,10 +98,10 @@ def _objects_v2(call: Call, bucket: Bucket) -> Answer:
 
 
 def _limit(query: dict[str, str]) -> int:
-    given = query.get("max-keys") or "100"
-    if not given.isdigit() or not 1 <= int(given) <= 1000:
+    value = query.get("max-keys") or "100"
+    if not value.isdigit() or not 1 <= int(value) <= 1000:
         raise Refusal(400, "InvalidArgument", "Argument max-keys must be an integer between 1 and 1000.")
-    return int(given)
+    return int(value)
 
 
 def _page(bucket: Bucket, query: dict[str, str], after: str) -> Page:
@@ -141,10 +141,10 @@ def _row(stored: Stored, name: Callable[[str], str], owner: str) -> str:
 def _uploads(call: Call, bucket: Bucket) -> Answer:
     query, name = call.query, _namer(call.query)
     prefix, after = query.get("prefix", ""), (query.get("key-marker", ""), query.get("upload-id-marker", ""))
-    found = [u for u in bucket.uploads.values() if u.key.startswith(prefix) and _comes_after(u, *after)]
-    found.sort(key=lambda upload: (upload.key, upload.id))
+    results = [u for u in bucket.uploads.values() if u.key.startswith(prefix) and _comes_after(u, *after)]
+    results.sort(key=lambda upload: (upload.key, upload.id))
     limit = int(query.get("max-uploads") or 1000)
-    page, last = found[:limit], found[:limit][-1] if len(found) > limit else None
+    page, last = results[:limit], results[:limit][-1] if len(results) > limit else None
     rows = [tag("Bucket", bucket.name), tag("Prefix", name(prefix)), tag("IsTruncated", str(bool(last)).lower())]
     rows += [tag("EncodingType", "url")] if query.get("encoding-type") == "url" else []
     rows += [tag("NextKeyMarker", name(last.key) if last else ""), tag("NextUploadIdMarker", last.id if last else "")]

@@ -53,8 +53,8 @@ async def start(port: int) -> asyncio.Server:
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, asyncio.IncompleteReadError):
-            asked = (await reader.readuntil(b"\r\n\r\n")).split(b" ")
-            if asked[0] != b"CONNECT" or not asked[1].endswith(b".aliyuncs.com:443"):
+            request = (await reader.readuntil(b"\r\n\r\n")).split(b" ")
+            if request[0] != b"CONNECT" or not request[1].endswith(b".aliyuncs.com:443"):
                 writer.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
             else:
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")

@@ -36,10 +36,10 @@ class Asked:
             raise Refusal(400, f"Invalid{name}", f"{name} must be between 1 and {most}.")
         return value
 
-    def page(self, found: list[Any], default: int = 10, most: int = 100) -> list[Any]:
+    def page(self, result: list[Any], default: int = 10, most: int = 100) -> list[Any]:
         """Return the requested page."""
         size, number = self.number("PageSize", default, most), self.number("PageNumber", 1, 10**9)
-        return found[(number - 1) * size : number * size]
+        return result[(number - 1) * size : number * size]
 
     def flag(self, name: str) -> bool:
         """A truth of the query."""
@@ -70,8 +70,8 @@ class Services(Service):
 
     def accept(self, call: Call) -> None:
         call.service = _VERSIONS.get(call.headers.get("x-acs-version", ""), "openapi")
-        if found := self._find(call):
-            call.action = found[0].name
+        if result := self._find(call):
+            call.action = result[0].name
 
     def _find(self, call: Call) -> tuple[Operation, dict[str, str]] | None:
         for operation in self._operations:
@@ -83,11 +83,11 @@ class Services(Service):
 
     async def answer(self, call: Call) -> Answer:
         data = await call.body()
-        found = self._find(call)
-        if found is None or call.headers.get("x-acs-action") != found[0].name:
+        result = self._find(call)
+        if result is None or call.headers.get("x-acs-action") != result[0].name:
             message = "Specified api is not found, please check your url and method."
             raise Refusal(404, "InvalidApi.NotFound", message)
-        operation, path = found
+        operation, path = result
         call.key = check(call, data, self._keyring, self._clock, self._nonces)
         self._check_region(call)
         self._check_rights(call)
@@ -95,9 +95,9 @@ class Services(Service):
         validation.check_query(call.service, call.action, {} if body else call.query, set())
         return await self._reply(call, operation, Asked(path, call.query, body, call.key))
 
-    async def _reply(self, call: Call, operation: Operation, asked: Asked) -> Answer:
+    async def _reply(self, call: Call, operation: Operation, request: Asked) -> Answer:
         try:
-            made = operation.handler(asked)
+            made = operation.handler(request)
             reply = made if isinstance(made, dict) else await made
             reply = {"RequestId": call.id} | reply
             validation.check_reply(call.service, call.action, reply)

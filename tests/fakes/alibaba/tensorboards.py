@@ -55,7 +55,7 @@ class Tensorboards:
         table = [
             ("CreateTensorboard", "POST", "/tensorboards", self._create),
             ("ListTensorboards", "GET", "/tensorboards", self._list),
-            ("GetTensorboard", "GET", _BOARD, lambda asked: self._told(self._find(asked))),
+            ("GetTensorboard", "GET", _BOARD, lambda request: self._told(self._find(request))),
             ("DeleteTensorboard", "DELETE", _BOARD, self._delete),
             ("StartTensorboard", "PUT", f"{_BOARD}/start", self._start),
             ("StopTensorboard", "PUT", f"{_BOARD}/stop", self._stop),
@@ -76,8 +76,8 @@ class Tensorboards:
 
     def _told(self, board: Board) -> Reply:
         status = self._status(board)
-        told = {name: board.asked[name] for name in _ECHOED if board.asked.get(name) is not None}
-        told |= {
+        reply = {name: board.asked[name] for name in _ECHOED if board.asked.get(name) is not None}
+        reply |= {
             "TensorboardId": board.id,
             "Status": status,
             "UserId": board.user_id,
@@ -89,13 +89,13 @@ class Tensorboards:
             "ReasonMessage": board.fate if status == "Creating_Failed" else "",
         }
         if status == "Running":
-            told["TensorboardUrl"] = f"{self.address}/{board.id}/"
-        return told
+            reply["TensorboardUrl"] = f"{self.address}/{board.id}/"
+        return reply
 
-    def _find(self, asked: Asked) -> Board:
-        board = self._boards.get(asked.path["TensorboardId"])
+    def _find(self, request: Asked) -> Board:
+        board = self._boards.get(request.path["TensorboardId"])
         if board is None:
-            raise Refusal(404, "TensorboardNotFound", f"Tensorboard {asked.path['TensorboardId']} is not found.")
+            raise Refusal(404, "TensorboardNotFound", f"Tensorboard {request.path['TensorboardId']} is not found.")
         return board
 
     def _check_room(self) -> None:
@@ -103,8 +103,8 @@ class Tensorboards:
             message = f"The number of running tensorboards exceeds the limit of {_MOST}."
             raise Refusal(400, "TensorboardLimitExceeded", message)
 
-    def _create(self, asked: Asked) -> Reply:
-        body = asked.body
+    def _create(self, request: Asked) -> Reply:
+        body = request.body
         if not body.get("WorkspaceId"):
             raise Refusal(400, "MissingWorkspaceId", "WorkspaceId is mandatory for this action.")
         uri = body.get("Uri", "")
@@ -112,26 +112,26 @@ class Tensorboards:
             raise Refusal(400, "InvalidUri", f"Uri must have the form oss://bucket.endpoint/path/, not {uri!r}.")
         self._check_room()
         now = self._clock.now()
-        board = Board(body, asked.key.user_id, now, now, fate=self._fate())
+        board = Board(body, request.key.user_id, now, now, fate=self._fate())
         self._boards[board.id] = board
         return {"TensorboardId": board.id}
 
-    def _list(self, asked: Asked) -> Reply:
-        found = [board for board in self._boards.values() if self._matches(board, asked.query)]
-        found.sort(key=lambda board: board.created, reverse=asked.query.get("Order", "desc") != "asc")
-        return {"Tensorboards": [self._told(board) for board in asked.page(found)], "TotalCount": len(found)}
+    def _list(self, request: Asked) -> Reply:
+        results = [board for board in self._boards.values() if self._matches(board, request.query)]
+        results.sort(key=lambda board: board.created, reverse=request.query.get("Order", "desc") != "asc")
+        return {"Tensorboards": [self._told(board) for board in request.page(results)], "TotalCount": len(results)}
 
     def _matches(self, board: Board, query: dict[str, str]) -> bool:
         same = all(query.get(n) in (None, "", board.asked.get(n)) for n in ("WorkspaceId", "SourceType", "SourceId"))
         named = query.get("DisplayName", "") in board.asked.get("DisplayName", "")
         return same and named and query.get("Status") in (None, "", self._status(board))
 
-    def _delete(self, asked: Asked) -> Reply:
-        del self._boards[self._find(asked).id]
+    def _delete(self, request: Asked) -> Reply:
+        del self._boards[self._find(request).id]
         return {}
 
-    def _start(self, asked: Asked) -> Reply:
-        board = self._find(asked)
+    def _start(self, request: Asked) -> Reply:
+        board = self._find(request)
         if self._status(board) == "Stopped":
             self._check_room()
             board.started, board.stopped, board.pages, board.fate = self._clock.now(), None, 0, self._fate()
@@ -144,15 +144,15 @@ class Tensorboards:
     def _fate(self) -> str:
         return self._fates.pop(0) if self._fates else ""
 
-    def _stop(self, asked: Asked) -> Reply:
-        board = self._find(asked)
+    def _stop(self, request: Asked) -> Reply:
+        board = self._find(request)
         if self._status(board) != "Stopped":
             board.stopped = self._clock.now()
         return {"TensorboardId": board.id}
 
-    def _share(self, asked: Asked) -> Reply:
-        board = self._find(asked)
-        seconds = int(asked.query.get("ExpireTimeSeconds") or 604800)
+    def _share(self, request: Asked) -> Reply:
+        board = self._find(request)
+        seconds = int(request.query.get("ExpireTimeSeconds") or 604800)
         if seconds > 604800:
             raise Refusal(400, "InvalidExpireTimeSeconds", "ExpireTimeSeconds must not exceed 604800.")
         return {"TensorboardSharedUrl": f"{self.address}/{board.id}/?token={secrets.token_hex(8)}"}

@@ -49,23 +49,23 @@ class Terminals:
             Operation("paistudio", "CheckInstanceWebTerminal", "POST", f"{_PATH}/action/check", self._check),
         ]
 
-    def _instance(self, asked: Asked) -> TrainingJob:
-        job = self._find(asked)
-        name = asked.path["InstanceId"]
+    def _instance(self, request: Asked) -> TrainingJob:
+        job = self._find(request)
+        name = request.path["InstanceId"]
         if name not in job.lines_of:
             raise Refusal(404, "TRAINING_JOB_INSTANCE_NOT_FOUND", f"Instance {name} is not found.")
         if job.status != "Running":
             raise Refusal(400, "TRAINING_JOB_STATUS_INVALID", f"A job that is {job.status} has no terminal.")
         return job
 
-    def _create(self, asked: Asked) -> Reply:
-        job, token = self._instance(asked), secrets.token_urlsafe(24)
+    def _create(self, request: Asked) -> Reply:
+        job, token = self._instance(request), secrets.token_urlsafe(24)
         self._open[token] = (self._clock.now() + _LIFE, self._folder / job.id / "ml")
-        return {"WebTerminalId": f"{self.address}/terminal/{job.id}/{asked.path['InstanceId']}?Token={token}"}
+        return {"WebTerminalId": f"{self.address}/terminal/{job.id}/{request.path['InstanceId']}?Token={token}"}
 
-    def _check(self, asked: Asked) -> Reply:
-        self._instance(asked)
-        if asked.body.get("CheckInfo", "").rpartition("Token=")[2] not in self._open:
+    def _check(self, request: Asked) -> Reply:
+        self._instance(request)
+        if request.body.get("CheckInfo", "").rpartition("Token=")[2] not in self._open:
             raise Refusal(403, "Forbidden.WebTerminal", "The web terminal has expired.")
         return {}
 
@@ -85,11 +85,11 @@ class Terminals:
         telling = asyncio.create_task(_tell(ours, socket))
         try:
             async for message in socket:
-                said = json.loads(message.data) if message.type is WSMsgType.TEXT else {}
-                if said.get("operation") == "stdin":
-                    os.write(ours, said["data"].encode())
-                elif said.get("operation") == "resize":
-                    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", said["rows"], said["cols"], 0, 0))
+                output = json.loads(message.data) if message.type is WSMsgType.TEXT else {}
+                if output.get("operation") == "stdin":
+                    os.write(ours, output["data"].encode())
+                elif output.get("operation") == "resize":
+                    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", output["rows"], output["cols"], 0, 0))
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(shell.pid, signal.SIGKILL)

@@ -60,13 +60,13 @@ class Training:
         ]
 
     def _shown(self, view: jobviews.View) -> Handler:
-        return lambda asked: view(self.find(asked), asked)
+        return lambda request: view(self.find(request), request)
 
-    def find(self, asked: Asked) -> TrainingJob:
+    def find(self, request: Asked) -> TrainingJob:
         """Return the requested job. Raises Refusal."""
-        job = self.jobs.get(asked.path["TrainingJobId"])
+        job = self.jobs.get(request.path["TrainingJobId"])
         if job is None:
-            message = f"Training job {asked.path['TrainingJobId']} is not found."
+            message = f"Training job {request.path['TrainingJobId']} is not found."
             raise Refusal(404, "TRAINING_JOB_NOT_FOUND", message)
         return job
 
@@ -76,10 +76,10 @@ class Training:
         self.jobs[job.id] = job
         return job
 
-    async def _create(self, asked: Asked) -> Reply:
-        _check(asked.body, self._workspace_id)
-        places = self.datasets.places(asked.body.get("InputChannels") or [])
-        job = self.add(asked.body, asked.key.user_id)
+    async def _create(self, request: Asked) -> Reply:
+        _check(request.body, self._workspace_id)
+        places = self.datasets.places(request.body.get("InputChannels") or [])
+        job = self.add(request.body, request.key.user_id)
         job.places = places
         job.fate = self.fates.pop(0) if self.fates else None
         task = asyncio.create_task(self._run(job))
@@ -87,50 +87,50 @@ class Training:
         task.add_done_callback(self._tasks.discard)
         return {"TrainingJobId": job.id}
 
-    def _get(self, asked: Asked) -> Reply:
-        return jobviews.whole(self.find(asked), self._region)
+    def _get(self, request: Asked) -> Reply:
+        return jobviews.whole(self.find(request), self._region)
 
-    def _delete(self, asked: Asked) -> Reply:
-        job = self.find(asked)
+    def _delete(self, request: Asked) -> Reply:
+        job = self.find(request)
         if not job.ended:
             raise Refusal(400, "TRAINING_JOB_STATUS_INVALID", f"A job that is {job.status} cannot be deleted.")
         del self.jobs[job.id]
         return {}
 
-    def _end(self, asked: Asked) -> Reply:
-        job = self.find(asked)
+    def _end(self, request: Asked) -> Reply:
+        job = self.find(request)
         if job.ended:
             raise Refusal(400, "TRAINING_JOB_STATUS_INVALID", f"A job that is {job.status} cannot be stopped.")
         job.stop_wanted = True
         self._stop(job)
         return {}
 
-    def _label(self, asked: Asked) -> Reply:
-        labels = asked.body.get("Labels") or []
-        self.find(asked).labels |= {label["Key"]: label.get("Value", "") for label in labels}
+    def _label(self, request: Asked) -> Reply:
+        labels = request.body.get("Labels") or []
+        self.find(request).labels |= {label["Key"]: label.get("Value", "") for label in labels}
         return {}
 
-    def _unlabel(self, asked: Asked) -> Reply:
-        job = self.find(asked)
-        for name in asked.query.get("Keys", "").split(","):
+    def _unlabel(self, request: Asked) -> Reply:
+        job = self.find(request)
+        for name in request.query.get("Keys", "").split(","):
             job.labels.pop(name, None)
         return {}
 
-    def _token(self, asked: Asked) -> Reply:
+    def _token(self, request: Asked) -> Reply:
         return {"Token": secrets.token_urlsafe(24)}
 
-    def _list(self, asked: Asked) -> Reply:
-        query = asked.query
-        start, end = jobviews.span(asked)
+    def _list(self, request: Asked) -> Reply:
+        query = request.query
+        start, end = jobviews.span(request)
         start = self._clock.now() - _WEEK if start is None else start
-        found = [
+        results = [
             job
             for job in self.jobs.values()
             if start <= job.created and (end is None or job.created <= end + 0.999) and _matches(job, query)
         ]
-        found.sort(key=lambda job: _order(job, query.get("SortBy", "")), reverse=query.get("Order", "desc") != "asc")
-        page = asked.page(found)
-        return {"TotalCount": len(found), "TrainingJobs": [jobviews.item(job) for job in page]}
+        results.sort(key=lambda job: _order(job, query.get("SortBy", "")), reverse=query.get("Order", "desc") != "asc")
+        page = request.page(results)
+        return {"TotalCount": len(results), "TrainingJobs": [jobviews.item(job) for job in page]}
 
 
 def _matches(job: TrainingJob, query: dict[str, str]) -> bool:

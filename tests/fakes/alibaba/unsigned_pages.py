@@ -26,5 +26,5 @@ class Pages:
         if request.path != "/credentials":
             return await self._boards.handle(request)
         key = self._keyring.sts(float(request.query.get("seconds", 3600)))
-        told = {"Code": "Success", "AccessKeyId": key.id, "AccessKeySecret": key.secret, "SecurityToken": key.token}
-        return web.json_response(told | {"Expiration": iso(key.expires or 0)})
+        reply = {"Code": "Success", "AccessKeyId": key.id, "AccessKeySecret": key.secret, "SecurityToken": key.token}
+        return web.json_response(reply | {"Expiration": iso(key.expires or 0)})

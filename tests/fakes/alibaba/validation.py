@@ -72,13 +72,13 @@ def _fields(model: Any) -> dict[str, tuple[str, Any]]:
     """Names on the wire, to the attribute and its type."""
     hints = typing.get_type_hints(model.__init__)
     bare = model().to_map()
-    found = {}
+    result = {}
     for attribute in inspect.signature(model).parameters:
         filled = model()
         setattr(filled, attribute, _example(hints[attribute]))
         name = next(name for name, value in filled.to_map().items() if name not in bare or value != bare[name])
-        found[name] = (attribute, hints[attribute])
-    return found
+        result[name] = (attribute, hints[attribute])
+    return result
 
 
 def _example(hint: Any) -> Any:
@@ -130,5 +130,5 @@ def _fits(hint: type, value: Any) -> bool:
     return isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
 
 
-def _first(found: typing.Iterable[str]) -> str:
-    return next((text for text in found if text), "")
+def _first(result: typing.Iterable[str]) -> str:
+    return next((text for text in result if text), "")

@@ -39,9 +39,9 @@ class Workspaces:
         ]
         return [Operation("aiworkspace", name, "GET", path, handler) for name, path, handler in table]
 
-    def _check(self, asked: Asked) -> None:
-        if asked.path["WorkspaceId"] != self._id:
-            raise Refusal(404, "100600008", f"Workspace {asked.path['WorkspaceId']} does not exist.")
+    def _check(self, request: Asked) -> None:
+        if request.path["WorkspaceId"] != self._id:
+            raise Refusal(404, "100600008", f"Workspace {request.path['WorkspaceId']} does not exist.")
 
     def _told(self) -> Reply:
         return {
@@ -56,14 +56,14 @@ class Workspaces:
             "GmtModifiedTime": iso(self._created, millis=True),
         }
 
-    def _list(self, asked: Asked) -> Reply:
-        name, ids = asked.query.get("WorkspaceName", ""), asked.query.get("WorkspaceIds", "")
+    def _list(self, request: Asked) -> Reply:
+        name, ids = request.query.get("WorkspaceName", ""), request.query.get("WorkspaceIds", "")
         here = name in self._name and (not ids or self._id in ids.split(","))
-        found = [self._told() | {"IsDefault": True, "AdminNames": ["ada"]}] if here else []
-        return {"Workspaces": asked.page(found, 20), "TotalCount": len(found)}
+        results = [self._told() | {"IsDefault": True, "AdminNames": ["ada"]}] if here else []
+        return {"Workspaces": request.page(results, 20), "TotalCount": len(results)}
 
-    def _get(self, asked: Asked) -> Reply:
-        self._check(asked)
+    def _get(self, request: Asked) -> Reply:
+        self._check(request)
         owner = {
             "UserId": "200000000000000001",
             "UserName": "ada",
@@ -72,40 +72,40 @@ class Workspaces:
         }
         return self._told() | {"IsDefault": True, "AdminNames": ["ada"], "Owner": owner}
 
-    def _default(self, asked: Asked) -> Reply:
+    def _default(self, request: Asked) -> Reply:
         return self._told()
 
-    def _configs(self, asked: Asked) -> Reply:
-        self._check(asked)
-        keys = [key for key in asked.query.get("ConfigKeys", "").split(",") if key]
+    def _configs(self, request: Asked) -> Reply:
+        self._check(request)
+        keys = [key for key in request.query.get("ConfigKeys", "").split(",") if key]
         known = {"modelExportPath": self.storage, "tempTableLifecycle": "28"}
-        found = [
+        results = [
             {"ConfigKey": key, "ConfigValue": value, "Labels": []}
             for key, value in known.items()
             if value and (not keys or key in keys)
         ]
-        return {"Configs": found, "TotalCount": len(found)}
+        return {"Configs": results, "TotalCount": len(results)}
 
-    def _permissions(self, asked: Asked) -> Reply:
-        self._check(asked)
-        found = [_rule(code) for code in _CODES if _may(asked.key, code)]
-        return {"Permissions": found, "TotalCount": len(found)}
+    def _permissions(self, request: Asked) -> Reply:
+        self._check(request)
+        results = [_rule(code) for code in _CODES if _may(request.key, code)]
+        return {"Permissions": results, "TotalCount": len(results)}
 
-    def _permission(self, asked: Asked) -> Reply:
-        self._check(asked)
-        code = asked.path["PermissionCode"]
-        if not _may(asked.key, code):
+    def _permission(self, request: Asked) -> Reply:
+        self._check(request)
+        code = request.path["PermissionCode"]
+        if not _may(request.key, code):
             raise Refusal(403, "Forbidden.NoPermission", f"You have no permission {code} in this workspace.")
         return _rule(code)
 
-    def _members(self, asked: Asked) -> Reply:
-        self._check(asked)
-        found = [_member(asked.key)]
-        return {"Members": asked.page(found, 20), "TotalCount": len(found)}
+    def _members(self, request: Asked) -> Reply:
+        self._check(request)
+        results = [_member(request.key)]
+        return {"Members": request.page(results, 20), "TotalCount": len(results)}
 
-    def _member(self, asked: Asked) -> Reply:
-        self._check(asked)
-        return {name: value for name, value in _member(asked.key).items() if name != "AccountName"}
+    def _member(self, request: Asked) -> Reply:
+        self._check(request)
+        return {name: value for name, value in _member(request.key).items() if name != "AccountName"}
 
 
 def _may(key: Key, code: str) -> bool:

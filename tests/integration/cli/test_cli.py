@@ -88,9 +88,9 @@ def test_doubtful_hyperparameters_are_submitted_with_a_note(
     note = done.stdout[done.stdout.index("note: ") :]
     assert what in note
     assert fix in note
-    found = json.loads(cli("list", "--json").stdout)[0]
-    assert found["exit_code"] == 2
-    assert what in cli("show", found["id"]).stdout
+    result = json.loads(cli("list", "--json").stdout)[0]
+    assert result["exit_code"] == 2
+    assert what in cli("show", result["id"]).stdout
     assert what in cli("inspect", *shlex.split(words)).stdout
     preview = json.loads(cli("submit", *shlex.split(words), "--dry-run", "--json").stdout)
     assert any(what in one for one in preview["notes"])
@@ -106,11 +106,11 @@ def test_doubtful_hyperparameters_are_confirmed_on_a_terminal(cli: Cli, folder: 
         cwd=folder, stdin=slave, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     os.write(master, answer.encode())
-    said, _none = process.communicate(timeout=60)
+    reply, _none = process.communicate(timeout=60)
     assert process.returncode == 0
-    assert "Did you mean `epochs`?" in said
-    assert "Submit anyway?" in said
-    assert ("Nothing was submitted." in said) == (answer == "n\n")
+    assert "Did you mean `epochs`?" in reply
+    assert "Submit anyway?" in reply
+    assert ("Nothing was submitted." in reply) == (answer == "n\n")
     assert len(json.loads(cli("list", "--json").stdout)) == (answer == "y\n")
     # Correct submits and JSON output need no confirmation.
     for quiet in (["--hp", "epochs=3"], ["--hp", "epohcs=3", "--json"]):
@@ -129,9 +129,9 @@ def test_inspect_lists_hyperparameters_and_problems(cli: Cli, folder: Path, home
     assert re.search(r"learning-rate +float +--hp learning-rate= +takes.py:5 \(argparse\) +step size", shown)
     assert re.search(r"model +str +resnet, vit ", shown)
     assert re.search(r"fast +bool +False +--fast ", shown)
-    found = json.loads(cli("inspect", "work.py", "--json").stdout)
-    assert [(one["name"], one["file"], one["line"]) for one in found["hyperparameters"]] == [("lr", "options.py", 3)]
-    assert found["closed"] is False
+    result = json.loads(cli("inspect", "work.py", "--json").stdout)
+    assert [(one["name"], one["file"], one["line"]) for one in result["hyperparameters"]] == [("lr", "options.py", 3)]
+    assert result["closed"] is False
     assert "not read: broken.py (line 1: '(' was never closed)" in cli("inspect", "work.py").stdout
     assert cli("inspect", "--command", "python takes.py").stdout == cli("inspect", "takes.py").stdout
     assert cli("inspect", "--source", str(folder), "takes.py", cwd=home.path).stdout == shown
@@ -164,36 +164,36 @@ def test_detached_jobs_are_found_by_name_and_prefix(cli: Cli, folder: Path) -> N
 def test_json_output_is_one_object(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
     done = cli("submit", "--command", "echo acc=0.5", "--metric", "acc=acc=(.+)", "--wait", "--json")
-    found = json.loads(done.stdout)
-    assert list(found) == FIELDS
+    result = json.loads(done.stdout)
+    assert list(result) == FIELDS
     assert done.stderr == "acc=0.5\n"
-    assert (found["status"], found["exit_code"], found["backend"]) == ("succeeded", 0, "local")
-    assert set(found["outputs"]) == {"model", "checkpoints", "tensorboard"}
-    assert found["metrics"]["acc"].keys() == {"value", "step", "time"}
-    shown = json.loads(cli("show", found["id"], "--json").stdout)
+    assert (result["status"], result["exit_code"], result["backend"]) == ("succeeded", 0, "local")
+    assert set(result["outputs"]) == {"model", "checkpoints", "tensorboard"}
+    assert result["metrics"]["acc"].keys() == {"value", "step", "time"}
+    shown = json.loads(cli("show", result["id"], "--json").stdout)
     assert list(shown) == [*FIELDS, "spec", "provenance"]
     assert shown["provenance"]["python"] == sys.executable
     listed = json.loads(cli("list", "--json").stdout)
     assert [list(one) for one in listed] == [FIELDS]
-    points = json.loads(cli("metrics", found["id"], "--json").stdout)
+    points = json.loads(cli("metrics", result["id"], "--json").stdout)
     assert points["acc"]["value"] == [0.5]
 
 
 def test_metrics_are_downsampled(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
-    found = job(cli, "--command", "seq 100", "--metric", r"n=^(\d+)$", "--wait")
-    few = json.loads(cli("metrics", found["id"], "--points", "20", "--json").stdout)["n"]
+    result = job(cli, "--command", "seq 100", "--metric", r"n=^(\d+)$", "--wait")
+    few = json.loads(cli("metrics", result["id"], "--points", "20", "--json").stdout)["n"]
     assert (few["start"], few["end"], len(few["step"])) == (0, 100, 20)
-    assert cli("metrics", found["id"], "--points", "20").stdout.count("n ") == 20
-    done = cli("metrics", found["id"], "--points", "-1")
+    assert cli("metrics", result["id"], "--points", "20").stdout.count("n ") == 20
+    done = cli("metrics", result["id"], "--points", "-1")
     assert done.returncode == 2
     assert "`points`: -1 is not between 0 and" in done.stderr
 
 
 def test_logs_prints_raw_bytes(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
-    found = job(cli, "--command", r"printf 'a\000\377\r\033[1m\n'", "--wait")
-    raw: Any = cli("logs", found["id"], text=False).stdout
+    result = job(cli, "--command", r"printf 'a\000\377\r\033[1m\n'", "--wait")
+    raw: Any = cli("logs", result["id"], text=False).stdout
     assert raw == b"a\0\xff\r\x1b[1m\n"
 
 
@@ -250,8 +250,8 @@ def test_outputs_lists_files_of_a_job(cli: Cli, folder: Path) -> None:
     assert "\033" not in shown
     assert "link" in shown
     assert "checkpoints: no files." in shown
-    found = json.loads(cli("outputs", done["id"], "model", "--json").stdout)
-    assert [(file["path"], file["bytes"]) for file in found[0]["files"]][-1] == ("sub/a", 5)
+    result = json.loads(cli("outputs", done["id"], "model", "--json").stdout)
+    assert [(file["path"], file["bytes"]) for file in result[0]["files"]][-1] == ("sub/a", 5)
     assert cli("download", "last", "here", "--file", "sub/a", "--file", "b").returncode == 0
     assert sorted(path.name for path in (folder / "here").rglob("*")) == ["a", "b", "sub"]
     refused = cli("download", "last", "here", "--file", "no")
@@ -272,11 +272,11 @@ def test_rerun_with_changes_is_shown_by_diff(cli: Cli, folder: Path, tmp_path: P
     again = json.loads(cli("rerun", "third", "--remove", "max-run-time", "--remove", "input.table", "--json").stdout)
     spec = json.loads(cli("show", again["id"], "--json").stdout)["spec"]
     assert (spec["max_run_time"], spec["inputs"], spec["labels"]) == (None, {}, {"a": "b"})
-    said = cli("diff", "first", "third").stdout
+    output = cli("diff", "first", "third").stdout
     for words in ("hyperparameters.lr", "0.1", "hyperparameters.old", "train.py: changed", "+print("):
-        assert words in said
-    found = json.loads(cli("diff", first["id"], third["id"], "--json").stdout)
-    assert {row["name"] for row in found["spec"]} >= {"hyperparameters.old", "max_run_time", "labels.a"}
+        assert words in output
+    result = json.loads(cli("diff", first["id"], third["id"], "--json").stdout)
+    assert {row["name"] for row in result["spec"]} >= {"hyperparameters.old", "max_run_time", "labels.a"}
     assert "Spec and code are identical." in cli("diff", "first", "first").stdout
 
 
@@ -285,9 +285,9 @@ def test_diff_removes_escape_sequences(cli: Cli, folder: Path) -> None:
     job(cli, "--command", "true", "--name", "first", "--wait")
     (folder / "a.txt").write_bytes(b"\x1b]0;title\x07\x1b[2Jtwo\xc2\x9b\n")
     cli("rerun", "first", "--source", ".", "--name", "second", "--hp", "a=\x1b[2Jx", "--wait")
-    said = cli("diff", "first", "second").stdout
-    assert "two" in said
-    assert "\x1b" not in said
+    output = cli("diff", "first", "second").stdout
+    assert "two" in output
+    assert "\x1b" not in output
 
 
 @pytest.mark.parametrize(
@@ -336,8 +336,8 @@ def test_prune_previews_confirms_and_removes(cli: Cli, folder: Path, home: Home)
     assert "would be freed" in shown
     assert "No jobs selected" in cli("prune", "--yes").stdout
     assert len(list(home.jobs.iterdir())) == 3
-    found = json.loads(cli("prune", "--larger-than", "250kB", "--yes", "--json").stdout)
-    assert [one["name"] for one in found["jobs"]] == ["large"]
+    result = json.loads(cli("prune", "--larger-than", "250kB", "--yes", "--json").stdout)
+    assert [one["name"] for one in result["jobs"]] == ["large"]
     done = cli("prune", "--older-than", "0d", "--yes")
     assert (done.returncode, "small" in done.stdout, " freed." in done.stdout) == (0, True, True)
     assert [one["name"] for one in json.loads(cli("list", "--json").stdout)] == ["kept"]
@@ -393,8 +393,8 @@ def test_delete_is_confirmed_on_a_terminal(cli: Cli, folder: Path, home: Home) -
             [sys.executable, "-m", "jupyter_pai", "delete", done["id"]], stdin=slave, stdout=subprocess.PIPE, text=True
         )
         os.write(master, answer.encode())
-        said, _none = process.communicate(timeout=60)
-        assert "Delete" in said
+        reply, _none = process.communicate(timeout=60)
+        assert "Delete" in reply
         assert len(list(home.jobs.iterdir())) == left
         os.close(master)
         os.close(slave)
@@ -427,8 +427,8 @@ def test_invalid_settings_file_is_named_with_its_line(cli: Cli, tmp_path: Path) 
 def test_doctor_reports_findings(cli: Cli) -> None:
     done = cli("doctor")
     assert done.returncode == 0, done.stdout + done.stderr
-    found = {finding["what"]: finding["state"] for finding in json.loads(cli("doctor", "--json").stdout)}
-    assert found["database"] == found["Python"] == "ok"
+    result = {finding["what"]: finding["state"] for finding in json.loads(cli("doctor", "--json").stdout)}
+    assert result["database"] == result["Python"] == "ok"
 
 
 @pytest.mark.parametrize("interrupts", [signal.SIGINT])
@@ -443,16 +443,16 @@ def test_interrupt_detaches_from_the_job(cli: Cli, folder: Path, interrupts: sig
     process.send_signal(interrupts)
     _out, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    found = json.loads(cli("list", "--json").stdout)[0]
-    assert found["status"] == "running"
-    assert f"jupyter pai stop {found['id']}" in err
-    cli("stop", found["id"])
+    result = json.loads(cli("list", "--json").stdout)[0]
+    assert result["status"] == "running"
+    assert f"jupyter pai stop {result['id']}" in err
+    cli("stop", result["id"])
 
 
 def test_closed_pipe_prints_no_error(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
-    found = job(cli, "--command", "seq 200000", "--wait")
-    line = f"{sys.executable} -m jupyter_pai logs {found['id']} | head -1"
+    result = job(cli, "--command", "seq 200000", "--wait")
+    line = f"{sys.executable} -m jupyter_pai logs {result['id']} | head -1"
     done = subprocess.run(["/bin/bash", "-c", line], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("1\n", "")
 
@@ -480,8 +480,8 @@ def test_notebook_is_submitted_from_the_command_line(cli: Cli, folder: Path) -> 
     (folder / "work.ipynb").write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4}))
     done = cli("submit", "work.ipynb", "--as-script", "--hp", "a=1", "--wait")
     assert done.stdout.startswith("['--a', '1'] None\n"), done.stderr
-    said = cli("submit", "work.ipynb", "--hp", "a=1", "--dry-run").stdout
-    assert "command: python -m jupyter_pai.backends.runtime.run_notebook work.ipynb --a 1\n" in said
+    output = cli("submit", "work.ipynb", "--hp", "a=1", "--dry-run").stdout
+    assert "command: python -m jupyter_pai.backends.runtime.run_notebook work.ipynb --a 1\n" in output
     done = cli("submit", "work.ipynb", "--hp", "a=1", "--wait")
     assert "[2/2] %precision 3\n['--a', '1'] 1\n" in done.stdout, done.stderr
     assert "/output/notebook/\n" in done.stdout
@@ -493,15 +493,15 @@ def test_concurrent_followers_print_the_whole_log(cli: Cli, folder: Path) -> Non
     """One process follows the job, the other reads stored data: both print all of it, once."""
     (folder / "a").touch()
     command = f"i=0; while [ ! -e {folder}/go ]; do echo $i; i=$((i+1)); sleep 0.01; done"
-    found = job(cli, "--command", command, "--metric", r"n=^(\d+)$")
-    line = [sys.executable, "-m", "jupyter_pai", "logs", found["id"], "--follow"]
+    result = job(cli, "--command", command, "--metric", r"n=^(\d+)$")
+    line = [sys.executable, "-m", "jupyter_pai", "logs", result["id"], "--follow"]
     followers = [subprocess.Popen(line, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    until(lambda: json.loads(cli("show", found["id"], "--json").stdout)["metrics"])
+    until(lambda: json.loads(cli("show", result["id"], "--json").stdout)["metrics"])
     (folder / "go").touch()
     texts = [follower.communicate(timeout=60)[0] for follower in followers]
     assert texts[0] == texts[1] == texts[2]
     count = len(texts[0].splitlines())
-    points = json.loads(cli("metrics", found["id"], "--json").stdout)["n"]["value"]
+    points = json.loads(cli("metrics", result["id"], "--json").stdout)["n"]["value"]
     assert points == list(range(count))
 
 

@@ -34,11 +34,13 @@ def kept(cli: Cli) -> dict[str, str]:
 def test_piped_credentials_are_stored_and_removed(cli: Cli, login: Cli) -> None:
     done = login()
     assert done.returncode == 0, done.stderr
-    said = f"mine: its own credentials (LTAI…9xyz) are stored in {secrets_file()} (readable by you only, not encrypted)"
-    assert said in done.stdout
+    reply = (
+        f"mine: its own credentials (LTAI…9xyz) are stored in {secrets_file()} (readable by you only, not encrypted)"
+    )
+    assert reply in done.stdout
     assert kept(cli) == {"place": "file", "hint": "LTAI…9xyz"}
     shown = cli("profile", "list").stdout
-    assert said in shown
+    assert reply in shown
     assert "own_credentials" not in shown
     assert cli("secret", "list", "--json").stdout.count("LTAI") == 0
     for word in (SECRET, ID):
@@ -85,9 +87,9 @@ def test_profile_is_kept_while_its_credentials_cannot_be_removed(
         (("nobody",), f"{ID}\n{SECRET}\n", "Unknown profile `nobody`"),
     ],
 )
-def test_rejected_credentials_are_not_printed(login: Cli, words: tuple[str, ...], piped: str, said: str) -> None:
+def test_rejected_credentials_are_not_printed(login: Cli, words: tuple[str, ...], piped: str, reply: str) -> None:
     done = login(*words, piped=piped)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert reply in done.stderr
     assert SECRET not in done.stdout + done.stderr
     assert not secrets_file().exists()

@@ -119,10 +119,10 @@ def test_invalid_keyring_backend_is_reported(keep: Cli, monkeypatch: pytest.Monk
         (("remove", "A"), "", "secret `A`"),
     ],
 )
-def test_rejected_secrets_are_not_printed(cli: Cli, words: tuple[str, ...], piped: str, said: str) -> None:
+def test_rejected_secrets_are_not_printed(cli: Cli, words: tuple[str, ...], piped: str, reply: str) -> None:
     done = cli("secret", *words, stdin=None, input=piped)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert reply in done.stderr
     assert VALUE not in done.stdout + done.stderr
 
 

@@ -45,9 +45,9 @@ def test_folders_survive_upload_and_download(cli: Cli, folder: Path, top: str) -
     assert "a.csv" in listed.stdout
     assert "3 B" in listed.stdout
     assert "sub/" in listed.stdout
-    found = json.loads(cli("ls", top + "d/", "--recursive", "--json").stdout)
-    assert [(entry["path"], entry["bytes"]) for entry in found["entries"]] == [("a.csv", 3), ("sub/模型.bin", 2000)]
-    assert not found["more"]
+    result = json.loads(cli("ls", top + "d/", "--recursive", "--json").stdout)
+    assert [(entry["path"], entry["bytes"]) for entry in result["entries"]] == [("a.csv", 3), ("sub/模型.bin", 2000)]
+    assert not result["more"]
     assert cli("get", top + "d/", "back").returncode == 0
     assert (folder / "back/sub/模型.bin").read_bytes() == (folder / "data/sub/模型.bin").read_bytes()
     assert cli("get", top + "d/a.csv").returncode == 0
@@ -59,8 +59,8 @@ def test_put_copies_a_file_into_a_folder_or_under_a_name(cli: Cli, folder: Path,
     assert cli("put", "a.csv", top + "new/").returncode == 0
     assert cli("put", "a.csv", top + "new").returncode == 2  # It is a folder by now, and has such a file.
     assert cli("put", "a.csv", top + "new/b.csv").returncode == 0
-    found = json.loads(cli("ls", top + "new", "--json").stdout)
-    assert [entry["path"] for entry in found["entries"]] == ["a.csv", "b.csv"]
+    result = json.loads(cli("ls", top + "new", "--json").stdout)
+    assert [entry["path"] for entry in result["entries"]] == ["a.csv", "b.csv"]
     one = json.loads(cli("ls", top + "new/b.csv", "--json").stdout)["entries"]
     assert [(entry["path"], entry["bytes"], entry["is_folder"]) for entry in one] == [("b.csv", 1, False)]
 
@@ -93,18 +93,18 @@ def test_overwriting_is_confirmed_on_a_terminal(home: Home, folder: Path, top: s
             text=True,
         )
         os.write(leader, f"{answer}\n".encode())
-        said, _none = process.communicate()
+        output, _none = process.communicate()
         os.close(leader)
         os.close(follower)
-        return process.returncode, said
+        return process.returncode, output
 
     assert run("", "put", "a", top + "sub/")[0] == 0
     (folder / "a").write_text("22")
     assert run("n", "put", "a", top + "sub/")[0] == 2
     assert run("y", "put", "a", top + "sub/")[0] == 0
-    code, said = run("n", "rm", top + "sub/")
-    assert (code, "1 file" in said, "2 B" in said) == (0, True, True)
-    assert run("y", "rm", top + "sub/") == (0, said.rpartition("]")[0] + "] Removed 1 file.\n")
+    code, output = run("n", "rm", top + "sub/")
+    assert (code, "1 file" in output, "2 B" in output) == (0, True, True)
+    assert run("y", "rm", top + "sub/") == (0, output.rpartition("]")[0] + "] Removed 1 file.\n")
 
 
 def test_mkdir_creates_nested_folders(cli: Cli, top: str) -> None:
@@ -128,8 +128,8 @@ def test_mv_moves_and_renames(cli: Cli, folder: Path, top: str) -> None:
     refused = cli("mv", top + "d", top + "f")
     assert (refused.returncode, "d/" in refused.stderr) == (2, True)
     assert "Moved 1 file" in cli("mv", top + "d/", top + "e/d").stdout
-    found = json.loads(cli("ls", top, "--recursive", "--json").stdout)["entries"]
-    assert [entry["path"] for entry in found] == ["e/a b.csv", "e/d/c2"]
+    result = json.loads(cli("ls", top, "--recursive", "--json").stdout)["entries"]
+    assert [entry["path"] for entry in result] == ["e/a b.csv", "e/d/c2"]
     elsewhere = cli("mv", top + "e/d/c2", "oss://other/x" if top.startswith("/") else "/tmp/x")
     assert (elsewhere.returncode, "different storages" in elsewhere.stderr) == (2, True)
 
@@ -206,22 +206,22 @@ def test_uris_are_completed(engine: EmbeddedClient, pai: StandIn) -> None:
 
 def test_listing_includes_parent_folders(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
     pai.objects.write("a b/c/d", b"1")
-    found = engine.call("list_data", uri=f"oss://{pai.bucket}/a b/c/")["parents"]
-    assert [parent["name"] for parent in found] == [f"oss://{pai.bucket}/", "a b", "c"]
-    assert found[1]["uri"] == f"oss://{pai.bucket}/a b/"
+    result = engine.call("list_data", uri=f"oss://{pai.bucket}/a b/c/")["parents"]
+    assert [parent["name"] for parent in result] == [f"oss://{pai.bucket}/", "a b", "c"]
+    assert result[1]["uri"] == f"oss://{pai.bucket}/a b/"
     (tmp_path / "模 型").mkdir()
-    found = engine.call("list_data", uri=(tmp_path / "模 型").as_uri())["parents"]
-    assert (found[0], found[-1]["name"]) == ({"name": "file:///", "uri": "file:///"}, "模 型")
-    assert found[-2]["uri"] == tmp_path.as_uri() + "/"
+    result = engine.call("list_data", uri=(tmp_path / "模 型").as_uri())["parents"]
+    assert (result[0], result[-1]["name"]) == ({"name": "file:///", "uri": "file:///"}, "模 型")
+    assert result[-2]["uri"] == tmp_path.as_uri() + "/"
 
 
 def test_storages_list_their_start_folders(engine: EmbeddedClient, pai: StandIn) -> None:
-    found = engine.call("storages")["storages"]
-    assert [(one["scheme"], one["profile"], one["title"]) for one in found] == [
+    result = engine.call("storages")["storages"]
+    assert [(one["scheme"], one["profile"], one["title"]) for one in result] == [
         ("file", "", "Home folder"),
         ("oss", "pai", pai.bucket),
     ]
-    assert found[1]["uri"] == f"oss://{pai.bucket}/"
+    assert result[1]["uri"] == f"oss://{pai.bucket}/"
     write_profile(pai, oss_bucket_name="")
     assert engine.call("storages")["storages"][1]["uri"] == f"oss://{pai.bucket}/"  # The workspace's own.
     write_profile(pai, oss_bucket_name="", workspace_id="12")

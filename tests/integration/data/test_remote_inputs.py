@@ -109,14 +109,14 @@ def test_local_folder_upload_is_resumed_and_done_once(engine: EmbeddedClient, pa
 
 def test_missing_or_empty_local_input_is_named(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    for path, said in (("no", "does not exist"), ("empty", "is empty")):
-        with pytest.raises(BadInput, match=rf"`train`.*{said}|{said}"):
+    for path, reply in (("no", "does not exist"), ("empty", "is empty")):
+        with pytest.raises(BadInput, match=rf"`train`.*{reply}|{reply}"):
             sent(engine, "true", train=str(tmp_path / path))
 
 
 def test_staging_reports_progress(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
     (tmp_path / "large").write_bytes(bytes(20 << 20))
-    told: list[tuple[int, int]] = []
+    reply: list[tuple[int, int]] = []
     pai.faults.add("delay", "oss:UploadPart", seconds=0.5, count=1)
     spec = {
         "name": "x",
@@ -125,8 +125,8 @@ def test_staging_reports_progress(engine: EmbeddedClient, pai: StandIn, tmp_path
         "profile": "pai",
         "inputs": {"train": str(tmp_path / "large")},
     }
-    engine.submit(spec, progress=lambda done, whole: told.append((done, whole)))
-    assert told[-1] == (20 << 20, 20 << 20)
+    engine.submit(spec, progress=lambda done, whole: reply.append((done, whole)))
+    assert reply[-1] == (20 << 20, 20 << 20)
 
 
 def test_data_frame_is_an_input(engine: EmbeddedClient, pai: StandIn, home: Home) -> None:

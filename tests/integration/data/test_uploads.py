@@ -34,9 +34,9 @@ class Uploading:
         with urlopen(request, timeout=30) as reply:
             return json.loads(reply.read())
 
-    def refused(self, *asked: Any, **more: Any) -> tuple[int, dict[str, Any]]:
+    def refused(self, *arguments: Any, **more: Any) -> tuple[int, dict[str, Any]]:
         with pytest.raises(HTTPError) as caught:
-            self.ask(*asked, **more)
+            self.ask(*arguments, **more)
         with caught.value as error:
             return error.code, json.loads(error.read())
 
@@ -47,15 +47,15 @@ class Uploading:
         return self.ask("PUT", f"uploads/{number}?offset={offset}", content=data)
 
     def names(self) -> list[str]:
-        found = self.ask("GET", f"data?recursive=true&uri={quote(self.uri)}")
-        return [entry["path"] for entry in found["entries"]]
+        result = self.ask("GET", f"data?recursive=true&uri={quote(self.uri)}")
+        return [entry["path"] for entry in result["entries"]]
 
     def read(self, path: str, **reach: int) -> tuple[bytes, Any]:
         uri = self.ask("GET", f"data?recursive=true&uri={quote(self.uri)}")["entries"]
-        (found,) = [entry["uri"] for entry in uri if entry["path"] == path]
+        (results,) = [entry["uri"] for entry in uri if entry["path"] == path]
         query = "".join(f"&{name}={value}" for name, value in reach.items())
         headers = {"Authorization": f"token {self.server.token}"}
-        address = f"{self.server.url}/pai/api/v1/data/file?uri={quote(found, safe='')}{query}"
+        address = f"{self.server.url}/pai/api/v1/data/file?uri={quote(results, safe='')}{query}"
         with urlopen(Request(address, headers=headers), timeout=30) as reply:
             return reply.read(), reply.headers
 
@@ -85,24 +85,24 @@ def test_upload_accepts_repeated_chunks_and_rejects_gaps(uploading: Uploading, h
     assert uploading.names() == []
     # A piece may come twice; one that would leave a hole is refused, and says how far it is.
     uploading.send(number, 500_000, data[500_000:1_500_000])
-    code, said = uploading.refused("PUT", f"uploads/{number}?offset=2000000", content=data[2_000_000:])
-    assert (code, said["details"]["received"]) == (409, 1_500_000)
+    code, reply = uploading.refused("PUT", f"uploads/{number}?offset=2000000", content=data[2_000_000:])
+    assert (code, reply["details"]["received"]) == (409, 1_500_000)
     assert uploading.refused("PUT", f"uploads/{number}?offset=1500000", content=data)[0] == 400
     uploading.send(number, 1_500_000, data[1_500_000:])
     until(lambda: uploading.ask("GET", f"copies/{number}")["status"] == "done")
     assert uploading.names() == ["sub 1/模型 #?%20.bin"]
     assert uploading.read("sub 1/模型 #?%20.bin")[0] == data
-    code, said = uploading.refused("PUT", f"uploads/{number}?offset=0", content=data[:1])
-    assert (code, said.get("details", {})) == (409, {})  # Unlike a hole: who lost the answer asks how the copy stands.
+    code, reply = uploading.refused("PUT", f"uploads/{number}?offset=0", content=data[:1])
+    assert (code, reply.get("details", {})) == (409, {})  # Unlike a hole: who lost the answer asks how the copy stands.
     until(lambda: [*(home.path / "uploads").iterdir()] == [])
 
     # Existing files are replaced only on request; a rejected upload leaves nothing.
-    code, said = uploading.refused(
+    code, reply = uploading.refused(
         "POST", "uploads", {"uri": uploading.uri, "path": "sub 1/模型 #?%20.bin", "bytes": 1}
     )
-    assert (code, said["details"]["files"]) == (409, ["模型 #?%20.bin"])
-    code, said = uploading.refused("POST", "uploads", {"uri": uploading.uri, "path": "sub 1", "bytes": 1})
-    assert (code, "files" in said["details"]) == (409, False)
+    assert (code, reply["details"]["files"]) == (409, ["模型 #?%20.bin"])
+    code, reply = uploading.refused("POST", "uploads", {"uri": uploading.uri, "path": "sub 1", "bytes": 1})
+    assert (code, "files" in reply["details"]) == (409, False)
     again = uploading.begin("sub 1/模型 #?%20.bin", 2, overwrite=True)
     assert uploading.send(again["id"], 0, b"12")["status"] == "done"  # Small files are complete with the last chunk.
     assert uploading.read("sub 1/模型 #?%20.bin")[0] == b"12"
@@ -133,8 +133,8 @@ def test_files_are_served_as_attachments_without_scripts(uploading: Uploading) -
     assert headers["Content-Security-Policy"].startswith("sandbox; default-src 'none'")
     part, headers = uploading.read("a.html", offset=1, limit=6)
     assert (part, headers["X-Size"], headers["X-Offset"]) == (b"script", "24", "1")
-    code, said = uploading.refused("GET", f"data/file?uri={quote(uploading.uri + 'no')}")
-    assert (code, bool(said["message"])) == (404, True)
+    code, reply = uploading.refused("GET", f"data/file?uri={quote(uploading.uri + 'no')}")
+    assert (code, bool(reply["message"])) == (404, True)
 
 
 def test_folder_is_created_and_file_renamed(uploading: Uploading) -> None:

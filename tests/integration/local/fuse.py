@@ -20,8 +20,8 @@ _ATTRIBUTES = struct.pack("<6Q3I", 1, 0, 0, 0, 0, 0, 0, 0, 0) + struct.pack("<7I
 def serve(device: int) -> None:
     """Serve requests about the root folder."""
     while True:
-        asked = os.read(device, 1 << 20)
-        _length, kind, unique = struct.unpack_from("<IIQ", asked)
+        request = os.read(device, 1 << 20)
+        _length, kind, unique = struct.unpack_from("<IIQ", request)
         answers = {
             INIT: struct.pack("<4I2H2I", 7, 19, 0, 0, 0, 0, 4096, 0)[:24],
             GETATTR: struct.pack("<QII", 0, 0, 0) + _ATTRIBUTES,

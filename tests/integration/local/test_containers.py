@@ -51,8 +51,8 @@ def contained(engine: EmbeddedClient, command: str = "", **spec: Any) -> JobHand
 
 
 def running() -> list[str]:
-    told = subprocess.run(["podman", "ps", "-a", "--format", "{{.Names}}"], check=True, capture_output=True, text=True)
-    return told.stdout.split()
+    reply = subprocess.run(["podman", "ps", "-a", "--format", "{{.Names}}"], check=True, capture_output=True, text=True)
+    return reply.stdout.split()
 
 
 CONTRACT = """
@@ -89,8 +89,8 @@ def test_container_job_follows_the_contract(podman: EmbeddedClient, folder: Path
     assert "False False" in lines
     assert (tmp_path / "extra/file").read_text() == "EXTRA"
     files = {name: Path(uri.removeprefix("file://")) / "file" for name, uri in job.outputs.items()}
-    found = {name: file.read_text() for name, file in files.items()}
-    assert found == {"model": "MODEL", "checkpoints": "CHECKPOINTS", "tensorboard": "LOGS", "extra": "EXTRA"}
+    result = {name: file.read_text() for name, file in files.items()}
+    assert result == {"model": "MODEL", "checkpoints": "CHECKPOINTS", "tensorboard": "LOGS", "extra": "EXTRA"}
     assert all(file.stat().st_uid == os.getuid() for file in files.values())
     loss = podman.call("show", job=job.id)["metrics"]["loss"]
     assert (loss["value"], loss["step"]) == (0.5, 3)

@@ -46,13 +46,13 @@ def test_script_receives_variables_inputs_and_hyperparameters(engine: EmbeddedCl
         inputs={"train": f"{folder}/data/", "one": f"{folder}/data/a.csv"},
         outputs={"predictions": f"{folder}/../predictions"},
     )
-    found = told(handle)
-    assert found["argv"] == ["--learning_rate", "0.1", "--学习率", "高", "--name", 'it\'s "quoted" $HOME']
-    assert found["cwd"] == "/ml/usercode"
-    assert found["python"] == sys.executable
-    assert found["stdin"] == ""
-    assert found["ml"] is True
-    environment = found["environment"]
+    result = told(handle)
+    assert result["argv"] == ["--learning_rate", "0.1", "--学习率", "高", "--name", 'it\'s "quoted" $HOME']
+    assert result["cwd"] == "/ml/usercode"
+    assert result["python"] == sys.executable
+    assert result["stdin"] == ""
+    assert result["ml"] is True
+    environment = result["environment"]
     assert environment["PAI_INPUT_TRAIN"] == "/ml/input/data/train/"
     assert environment["PAI_INPUT_ONE"] == "/ml/input/data/one/a.csv"
     assert environment["PAI_OUTPUT_PREDICTIONS"] == "/ml/output/predictions/"

@@ -43,8 +43,8 @@ with open(next(pathlib.Path(top).glob("*tfevents*")), "ab") as file:
 
 
 def values(handle: JobHandle, engine: EmbeddedClient) -> dict[str, list[Any]]:
-    found = engine.call("metrics", job=handle.id)["metrics"]
-    return {name: points["value"] for name, points in found.items()}
+    result = engine.call("metrics", job=handle.id)["metrics"]
+    return {name: points["value"] for name, points in result.items()}
 
 
 def start(

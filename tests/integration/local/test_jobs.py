@@ -306,9 +306,9 @@ def test_impossible_downloads_are_rejected(engine: EmbeddedClient, tmp_path: Pat
     with pytest.raises(Conflict, match="m") as conflict:
         handle.download("model", tmp_path / "x")
     assert "--overwrite" in conflict.value.fix
-    told: list[tuple[int, int]] = []
-    handle.download("model", tmp_path / "x", overwrite=True, progress=lambda *part: told.append(part))
-    assert told[-1] == (2, 2)
+    reply: list[tuple[int, int]] = []
+    handle.download("model", tmp_path / "x", overwrite=True, progress=lambda *part: reply.append(part))
+    assert reply[-1] == (2, 2)
     assert [(file["path"], file["bytes"]) for file in handle.files()] == [("m", 2)]
     assert handle.read_file("m") == b"1\n"
     with pytest.raises(NotFound, match="`no`"):

@@ -48,16 +48,16 @@ def test_network_disk_is_detected(tmp_path: Path) -> None:
     place = tmp_path / "with a blank 盘"
     place.mkdir()
     command = ["unshare", "-m", sys.executable, str(Path(__file__).with_name("fuse.py")), str(place)]
-    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
-    assert told == "fuse.sshfs fuse.sshfs \n"
+    reply = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert reply == "fuse.sshfs fuse.sshfs \n"
 
 
 @pytest.mark.parametrize(("said", "found"), [("1", True), ("0", False), ("", False), ("maybe", False)])
 def test_variable_overrides_network_disk_detection(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: str, found: bool
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, reply: str, result: bool
 ) -> None:
-    monkeypatch.setenv(filesystem.VARIABLE, said)
-    assert bool(filesystem.network_kind(tmp_path)) is found
+    monkeypatch.setenv(filesystem.VARIABLE, reply)
+    assert bool(filesystem.network_kind(tmp_path)) is result
 
 
 def test_network_disk_disables_wal(home: Home, cli: CLI, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,8 +97,8 @@ def test_disk_without_locks_is_reported_and_runs_jobs(home: Home, cli: CLI, tmp_
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    found = findings(cli, preexec_fn=no_locks)["locks"]
-    assert (found["state"], "No locks available" in found["text"]) == ("warn", True)
+    result = findings(cli, preexec_fn=no_locks)["locks"]
+    assert (result["state"], "No locks available" in result["text"]) == ("warn", True)
     assert confined("submit", "--command", "echo 1", "--wait").startswith("1\n")
     waiting = f"while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; exit 3"
     job = json.loads(confined("submit", "--command", waiting, "--detach", "--json"))["id"]
@@ -134,8 +134,8 @@ sys.stdin.readline()
     )
     assert first.stdout
     assert second.stdout
-    told = [first.stdout.readline(), second.stdout.readline()]
-    assert sorted(told) == ["False\n", "True\n"]
+    reply = [first.stdout.readline(), second.stdout.readline()]
+    assert sorted(reply) == ["False\n", "True\n"]
     for process in (first, second):
         process.kill()
         process.communicate()

@@ -48,8 +48,8 @@ def output(handle: JobHandle) -> Path:
 
 
 def values(engine: EmbeddedClient, handle: JobHandle) -> dict[str, list[float]]:
-    found = engine.call("metrics", job=handle.id)["metrics"]
-    return {name: points["value"] for name, points in found.items()}
+    result = engine.call("metrics", job=handle.id)["metrics"]
+    return {name: points["value"] for name, points in result.items()}
 
 
 def test_notebook_job_runs_from_submit_to_html(

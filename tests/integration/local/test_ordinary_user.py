@@ -88,8 +88,8 @@ def test_job_without_namespaces_uses_variables(stranger: Stranger, work: Path) -
     assert "train.py" in done.stdout
     assert "note: train.py, line 3, uses a path below /ml" in done.stdout
     assert "PAI_OUTPUT_…" in done.stdout
-    found = json.loads(pai(stranger, work, "doctor", "--json", preexec_fn=no_namespaces).stdout)
-    ml = next(finding for finding in found if finding["what"] == "/ml")
+    result = json.loads(pai(stranger, work, "doctor", "--json", preexec_fn=no_namespaces).stdout)
+    ml = next(finding for finding in result if finding["what"] == "/ml")
     assert ml["state"] == "warn"
     assert "not permitted" in ml["text"]
 
@@ -129,9 +129,9 @@ def test_user_settings_override_system_settings(stranger: Stranger, work: Path) 
             cwd=work / "code", env=environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
 
-    found = json.loads(look().stdout)
-    assert found["default"] == "team"
-    team = next(profile for profile in found["profiles"] if profile["name"] == "team")
+    result = json.loads(look().stdout)
+    assert result["default"] == "team"
+    team = next(profile for profile in result["profiles"] if profile["name"] == "team")
     assert team["settings"] == {"backend": "local", "max_run_time": 30, "grace_time": 1}
     write(stranger, etc, '[profiles.team]\nbackend = "local"\ngrace_tim = 1\n')
     assert "/etc/jupyter/jupyter_pai.toml, line 3" in look().stderr

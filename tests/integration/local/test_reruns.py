@@ -134,14 +134,14 @@ def test_rerun_on_another_profile_uses_its_defaults(engine: EmbeddedClient, tmp_
     other = first.rerun(profile="two").wait()
     assert other.outputs["model"].startswith(f"file://{tmp_path}/two/")
     assert other.spec["image"] == "image-two"
-    asked = first.rerun(profile="two", image="mine").wait()
-    assert asked.spec["image"] == "mine"
+    request = first.rerun(profile="two", image="mine").wait()
+    assert request.spec["image"] == "mine"
     engine.call("remove_profile", profile="one")
     assert first.rerun(backend="local").wait().spec["profile"] == "local"
 
 
 def provenance(engine: EmbeddedClient, job: JobHandle) -> dict[str, Any]:
-    return dict(until(lambda: (found := engine.call("provenance", job=job.id))["jupyter_pai"] and found))
+    return dict(until(lambda: (result := engine.call("provenance", job=job.id))["jupyter_pai"] and result))
 
 
 def test_provenance_is_recorded(engine: EmbeddedClient, folder: Path) -> None:
@@ -153,19 +153,19 @@ def test_provenance_is_recorded(engine: EmbeddedClient, folder: Path) -> None:
     commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
     script(folder, "print(2)")
     first = submit(engine, folder=folder, entry_point="train.py").wait()
-    found = provenance(engine, first)
+    result = provenance(engine, first)
     remote = "https://example.com/a.git"
-    assert found["git"] == {
+    assert result["git"] == {
         "commit": commit, "branch": "main", "dirty": True, "untracked": False, "remote": remote,
     }  # fmt: skip
-    assert found["packages"]["pydantic"]
-    assert (found["python"], found["source_digest"]) == (first.info["python"], first.info["source_digest"])
+    assert result["packages"]["pydantic"]
+    assert (result["python"], result["source_digest"]) == (first.info["python"], first.info["source_digest"])
     shown = engine.call("show", job=first.id)
     assert shown["git"]["commit"] == commit
     assert f"{commit[:10]} on main, modified" in JobHandle(shown, engine).text()
     # The code of a rerun is that of the first job, wherever the folder is by now.
     subprocess.run([*git, "commit", "-q", "-a", "-m", "y"], check=True)
-    assert provenance(engine, first.rerun().wait())["git"] == found["git"]
+    assert provenance(engine, first.rerun().wait())["git"] == result["git"]
     assert not provenance(engine, first.rerun(source={"folder": str(folder)}).wait())["git"]["dirty"]
 
 
@@ -195,12 +195,12 @@ def test_diff_shows_spec_and_file_changes(engine: EmbeddedClient, folder: Path) 
     (folder / "link").unlink()
     (folder / "link").symlink_to("new.txt")
     two = one.rerun(source={"folder": str(folder)}, hyperparameters={"lr": 2, "new": "<b>"}).wait()
-    found = engine.call("diff", job=one.id, other=two.id)
-    assert found["spec"] == [
+    result = engine.call("diff", job=one.id, other=two.id)
+    assert result["spec"] == [
         {"name": "hyperparameters.lr", "a": "1", "b": "2"},
         {"name": "hyperparameters.new", "a": None, "b": "<b>"},
     ]
-    files = {file["path"]: file for file in found["files"]}
+    files = {file["path"]: file for file in result["files"]}
     assert {path: file["change"] for path, file in files.items()} == {
         "data.bin": "changed", "gone.txt": "removed", "large.txt": "changed", "link": "changed", "new.txt": "added",
         "run.sh": "changed", "train.py": "changed", "work.ipynb": "changed",
@@ -211,7 +211,7 @@ def test_diff_shows_spec_and_file_changes(engine: EmbeddedClient, folder: Path) 
         "not text", "too large", "644 | 755",
     ]  # fmt: skip
     assert files["link"]["why"] == "-> train.py | -> new.txt"
-    results = {row["name"]: (row["a"], row["b"]) for row in found["results"]}
+    results = {row["name"]: (row["a"], row["b"]) for row in result["results"]}
     assert results["metrics.loss"] == (0.5, 0.25)
     assert results["status"] == ("succeeded", "succeeded")
     assert all(seconds > 0 for seconds in results["seconds"])

@@ -40,9 +40,9 @@ def test_cpu_and_memory_of_all_processes_are_sampled(engine: EmbeddedClient, fol
     assert begun - 60 < usage()["system/cpu"]["time"] < time.time() + 1
     (tmp_path / "go").touch()
     assert job.wait().status == "succeeded"
-    found = engine.call("metrics", job=job.id, system=True)["metrics"]
-    assert list(found) == ["system/cpu", "system/memory"]  # It had no GPU of its own.
-    assert found["system/cpu"]["step"] == list(range(len(found["system/cpu"]["step"])))
+    result = engine.call("metrics", job=job.id, system=True)["metrics"]
+    assert list(result) == ["system/cpu", "system/memory"]  # It had no GPU of its own.
+    assert result["system/cpu"]["step"] == list(range(len(result["system/cpu"]["step"])))
 
 
 def test_usage_metrics_are_returned_on_request_only(engine: EmbeddedClient, tmp_path: Path) -> None:
@@ -66,9 +66,9 @@ def test_metric_of_the_job_overrides_a_usage_metric(engine: EmbeddedClient, home
     until(lambda: home.job(job.id).usage.exists() and home.job(job.id).usage.stat().st_size)
     gate.touch()
     assert job.wait().status == "succeeded"
-    found = engine.call("metrics", job=job.id, system=True)["metrics"]
-    assert list(found) == ["system/cpu", "system/memory"]
-    assert found["system/cpu"]["value"] == [7.0]
+    result = engine.call("metrics", job=job.id, system=True)["metrics"]
+    assert list(result) == ["system/cpu", "system/memory"]
+    assert result["system/cpu"]["value"] == [7.0]
 
 
 def test_usage_is_recorded_without_an_engine(home: Home, tmp_path: Path) -> None:

@@ -37,8 +37,8 @@ def prune(engine: EmbeddedClient, **body: Any) -> dict[str, Any]:
     return dict(engine.call("prune", body=body))
 
 
-def ids(found: dict[str, Any]) -> list[str]:
-    return [job["id"] for job in found["jobs"]]
+def ids(result: dict[str, Any]) -> list[str]:
+    return [job["id"] for job in result["jobs"]]
 
 
 def there(engine: EmbeddedClient) -> set[str]:
@@ -210,8 +210,8 @@ def test_environment_of_a_running_job_is_kept(engine: EmbeddedClient, home: Home
     os.utime(environment / "ready", (1, 1))
     assert prune(engine, environments=True)["environments"] == prune(engine)["environments"] == []
     assert (environment / "ready").exists()
-    found = engine.call("provenance", job=job.id)
-    assert (found["environment"], found["packages"]["tiny-pai-kept"]) == (str(environment), "1.5")
+    result = engine.call("provenance", job=job.id)
+    assert (result["environment"], result["packages"]["tiny-pai-kept"]) == (str(environment), "1.5")
     job.stop().wait()
     done = prune(engine)
     assert [one["id"] for one in done["environments"]] == [environment.name]
@@ -284,8 +284,8 @@ def test_exceeding_the_disk_limit_warns_and_deletes_nothing(engine: EmbeddedClie
     path.parent.mkdir(exist_ok=True)
     path.write_text("[disk]\nlimit = '1MB'\n")
     assert engine.call("disk")["limit"] == 10**6
-    told = {finding["what"]: finding for finding in engine.call("doctor")["findings"]}["disk usage"]
-    assert (told["state"], "%pai prune" in told["fix"]) == ("warn", True)
+    reply = {finding["what"]: finding for finding in engine.call("doctor")["findings"]}["disk usage"]
+    assert (reply["state"], "%pai prune" in reply["fix"]) == ("warn", True)
     note = submit(engine, "true").wait().info["notes"][0]
     assert "more than 1 MB" in note
     assert "%pai prune --older-than 30d" in note
@@ -298,11 +298,11 @@ def test_disk_usage_is_reported_by_part(engine: EmbeddedClient, home: Home) -> N
     large = submit(engine, "head -c 3000000 /dev/urandom > $PAI_OUTPUT_MODEL/w").wait()
     small = submit(engine, "true").wait()
     running = submit(engine, "sleep 1000")
-    found = engine.call("disk")
-    parts = {part["what"]: part for part in found["parts"]}
-    assert [job["id"] for job in found["largest"]] == [large.id, small.id]
-    assert 3_000_000 < found["largest"][0]["bytes"] < 3_400_000
+    result = engine.call("disk")
+    parts = {part["what"]: part for part in result["parts"]}
+    assert [job["id"] for job in result["largest"]] == [large.id, small.id]
+    assert 3_000_000 < result["largest"][0]["bytes"] < 3_400_000
     assert (parts["jobs"]["count"], parts["running"]["count"], parts["sources"]["count"]) == (2, 1, 1)
-    assert found["bytes"] == sum(part["bytes"] for part in parts.values())
-    assert 0.9 < found["bytes"] / disk.taken(home.path) < 1.1
+    assert result["bytes"] == sum(part["bytes"] for part in parts.values())
+    assert 0.9 < result["bytes"] / disk.taken(home.path) < 1.1
     running.stop().wait()

@@ -130,9 +130,9 @@ def test_form_is_edited_on_a_page_and_from_python(kernel: Kernel, folder: Path, 
         assert "invalid format" in refused["details"]["faults"]["memory"]
     assert value(kernel, "f.job is None") is True
     kernel.run("f.memory = ''")
-    found = page.call("preview")["value"]
-    assert found["command"] == "python train.py --lr 0.25 --kind large --epochs 7"
-    assert [one["name"] for one in found["hyperparameters"]] == ["lr", "epochs", "kind", "fast", "label"]
+    result = page.call("preview")["value"]
+    assert result["command"] == "python train.py --lr 0.25 --kind large --epochs 7"
+    assert [one["name"] for one in result["hyperparameters"]] == ["lr", "epochs", "kind", "fast", "label"]
     assert page.call("submit")["type"] == "result"
     job = value(kernel, "f.job.id")
     kernel.run("f.job.wait()")
@@ -190,7 +190,7 @@ def test_attributes_set_from_python_apply_or_are_rejected(
 
     monkeypatch.chdir(script.parent)
     form = jupyter_pai.form("train.py")
-    for name, value, said in (
+    for name, value, reply in (
         ("comand", "x", "Did you mean `command`?"),
         ("backend", "locl", "Did you mean `local`?"),
         ("job", None, "cannot be set"),
@@ -202,7 +202,7 @@ def test_attributes_set_from_python_apply_or_are_rejected(
         ("value", "x", "value: a table of names and values"),
     ):
         before = form.value
-        with pytest.raises(SpecError, match=re.escape(said)):
+        with pytest.raises(SpecError, match=re.escape(reply)):
             setattr(form, name, value)
         assert form.value == before
     with pytest.raises(AttributeError, match="no field `comand`"):
@@ -219,9 +219,9 @@ def test_attributes_set_from_python_apply_or_are_rejected(
     assert spec["source"] == {"folder": str(script.parent), "exclude": ["*.csv", "*.txt"]}
     assert (spec["options"], spec["labels"]) == ({"spot": {"strategy": "b"}}, {"strategy": "b"})
     # Nothing that is given out can be changed without effect.
-    for given in (form.source["exclude"], form.requirements):
+    for values in (form.source["exclude"], form.requirements):
         with pytest.raises(AttributeError):
-            given.append("x")
+            values.append("x")
 
     form.profile = "local"
     form.backend = "local"

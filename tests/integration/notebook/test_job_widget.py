@@ -82,8 +82,8 @@ class Kernel:
         """Return the next message for a view with these values."""
 
         def fits(message: dict[str, Any]) -> bool:
-            said = _custom(message, comm)
-            return said is not None and wanted.items() <= said.items()
+            output = _custom(message, comm)
+            return output is not None and wanted.items() <= output.items()
 
         return dict(self.listen(fits)["content"]["data"]["content"])
 
@@ -195,8 +195,8 @@ class Page:
         self.tell("send", stream=stream, text=text)
 
     def texts(self, kind: str) -> list[dict[str, Any]]:
-        said = [json.loads(one["text"]) for one in self.said if one["type"] == "data"]
-        return [one for one in said if one["type"] == kind]
+        reply = [json.loads(one["text"]) for one in self.said if one["type"] == "data"]
+        return [one for one in reply if one["type"] == kind]
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         return [one for one in self.said if one["type"] == kind]

@@ -62,16 +62,16 @@ def test_unchanged_cell_attaches_to_its_job(server: RealServer, tmp_path: Path) 
     cell = f"%%pai_train --as job\nimport os, time\nwhile not os.path.exists('{tmp_path}/go'): time.sleep(0.01)\n"
     notebook.run(cell)
     first = job_of(notebook)
-    said = notebook.run(cell)
-    assert f"attached to its job {first}" in said.text
+    output = notebook.run(cell)
+    assert f"attached to its job {first}" in output.text
     assert job_of(notebook) == first
     (tmp_path / "go").touch()
     notebook.run("job.wait()")
     # Files written by the notebook do not start a new job; changed code does.
     (server.root / "results.csv").write_text("1")
-    said = notebook.run(cell)
+    output = notebook.run(cell)
     assert job_of(notebook) == first
-    assert "results.csv" in said.text
+    assert "results.csv" in output.text
     (server.root / "helper.py").write_text("x = 2\n")
     notebook.run(cell)
     second = job_of(notebook)
@@ -154,12 +154,12 @@ def test_verbs_work_as_line_magics(server: RealServer, tmp_path: Path) -> None:
 
 def test_json_and_dry_run_print_without_display(server: RealServer) -> None:
     notebook = server.notebook()
-    said = notebook.run("%%pai_train --dry-run --hp a=1\nprint(1)\n").text
+    output = notebook.run("%%pai_train --dry-run --hp a=1\nprint(1)\n").text
     for words in ("pai_cell.py --a 1", "packed: 2 files", "Nothing was submitted"):
-        assert words in said
+        assert words in output
     assert server.rest("GET", "/pai/api/v1/jobs")["total"] == 0
-    said = notebook.run("%%pai_train --json\nprint(1)\n").text
-    assert json.loads(said)["backend"] == "local"
+    output = notebook.run("%%pai_train --json\nprint(1)\n").text
+    assert json.loads(output)["backend"] == "local"
 
 
 def test_errors_are_one_message_without_a_traceback(server: RealServer) -> None:
@@ -201,10 +201,10 @@ def test_doubtful_hyperparameters_are_submitted_with_a_note(server: RealServer) 
         job = server.job(job_of(notebook))
         assert what in job["notes"][0], words
         assert fix in job["notes"][0], words
-    said = notebook.run(f"%pai submit {QUESTIONED[0][0]} --again --wait", check=False)
-    assert f"note: {job['notes'][0][:10]}" in said.text
-    said = notebook.run("%%pai_train --hp lrr=1\nimport argparse\np = argparse.ArgumentParser()\np.parse_args()\n")
-    assert "`lrr`" in said.data[0]["text/plain"]
+    output = notebook.run(f"%pai submit {QUESTIONED[0][0]} --again --wait", check=False)
+    assert f"note: {job['notes'][0][:10]}" in output.text
+    output = notebook.run("%%pai_train --hp lrr=1\nimport argparse\np = argparse.ArgumentParser()\np.parse_args()\n")
+    assert "`lrr`" in output.data[0]["text/plain"]
 
 
 def test_inspect_shows_hyperparameters(server: RealServer) -> None:
@@ -216,24 +216,24 @@ def test_inspect_shows_hyperparameters(server: RealServer) -> None:
     assert "learning-rate" in table["text/html"]
     assert "takes.py:4 (argparse)" in table["text/plain"]
     assert "layers" in notebook.run("%pai inspect work.ipynb").data[0]["text/plain"]
-    found = json.loads(notebook.run("%pai inspect work.ipynb --json").text)
-    assert [(one["name"], one["default"], one["origin"]) for one in found["hyperparameters"]] == [
+    result = json.loads(notebook.run("%pai inspect work.ipynb --json").text)
+    assert [(one["name"], one["default"], one["origin"]) for one in result["hyperparameters"]] == [
         ("depth", "3", "cell")
     ]
     line = "%pai submit ../takes.py --hp "
-    said = notebook.run(f"print(get_ipython().complete('', {line!r}, {len(line)})[1])").text
-    assert "'epochs='" in said
-    assert "fast" not in said
+    output = notebook.run(f"print(get_ipython().complete('', {line!r}, {len(line)})[1])").text
+    assert "'epochs='" in output
+    assert "fast" not in output
 
 
 def test_help_and_completion_cover_the_magics(server: RealServer) -> None:
     notebook = server.notebook()
     assert "--metric" in notebook.run("%%pai_train --help\npass\n").text
     assert "submit" in notebook.run("%pai --help").text
-    asked = notebook.run(
+    request = notebook.run(
         "from IPython.core.oinspect import getdoc\nprint(getdoc(get_ipython().find_cell_magic('pai_train')))"
     )
-    assert "--with-above" in asked.text
+    assert "--with-above" in request.text
     complete = "print(get_ipython().complete({!r}, {!r}, {})[1])"
     assert "--instance-type" in notebook.run(complete.format("--inst", "%%pai_train --inst", 18)).text
     assert "submit" in notebook.run(complete.format("su", "%pai su", 7)).text
@@ -316,7 +316,7 @@ def test_data_frame_is_an_input(server: RealServer) -> None:
     notebook = server.notebook()
     notebook.run("import pandas as pd; df = pd.DataFrame({'a': [1, 2]})")
     for word in ("df", "$df", "{df}"):
-        said = notebook.run(f"%pai submit --command 'ls $PAI_INPUT_TRAIN' --input train={word} --wait").text
-        assert "train." in said
+        output = notebook.run(f"%pai submit --command 'ls $PAI_INPUT_TRAIN' --input train={word} --wait").text
+        assert "train." in output
     notebook.run("open('df', 'w').close()")
     assert "/df" in notebook.run("%pai submit --command 'ls $PAI_INPUT_TRAIN' --input train=df --wait").text

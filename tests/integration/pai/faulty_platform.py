@@ -39,12 +39,12 @@ def submit_and_follow(pai: StandIn, engine: EmbeddedClient, folder: Path, jobs: 
     with ThreadPoolExecutor(8) as threads:
         done = dict(threads.map(one, range(jobs)))
     struck = Counter(note["fault"] for note in pai.requests if note.get("fault"))
-    asked = len(pai.requests)
+    request = len(pai.requests)
     pai.faults.clear()
     assert struck.total() > jobs
     made = [job["labels"][JOB_LABEL] for job in pai.jobs if job["id"] not in before]
     assert sorted(made) == sorted(done)
     for log in done.values():
         assert [line for line in log.splitlines() if line.startswith("line ")] == [f"line {n}" for n in range(LINES)]
-    told = ", ".join(f"{count} {kind}" for kind, count in struck.most_common())
-    return f"\n{len(made)} jobs of {jobs} submits; {struck.total()} of {asked} requests went wrong: {told}"
+    reply = ", ".join(f"{count} {kind}" for kind, count in struck.most_common())
+    return f"\n{len(made)} jobs of {jobs} submits; {struck.total()} of {request} requests went wrong: {reply}"

@@ -50,15 +50,17 @@ def test_unconfirmed_costs_are_shown(engine: EmbeddedClient, folder: Path, cli: 
         ({"cpu": 4, "options": {"spot": {"strategy": "SpotAsPriceGo"}}}, r"on 1 machine ecs\.c6\.xlarge; .* 24 hours"),
         ({"cpu": 1, "memory": "1GiB", "options": {"resource_id": "quota1stand"}}, "in the quota quota1stand; .*price"),
     ):
-        found = engine.preview(spec | fields)
-        assert found["questions"] == []
-        assert re.search(f"It runs {place}.* billed until the job ends, .*close this page or JupyterLab", found["cost"])
-    told = cli("submit", "--backend", "pai", "--command", "true", "--dry-run").stdout
-    assert "cost: It runs on 1 machine ecs.c6.large" in told
+        result = engine.preview(spec | fields)
+        assert result["questions"] == []
+        assert re.search(
+            f"It runs {place}.* billed until the job ends, .*close this page or JupyterLab", result["cost"]
+        )
+    reply = cli("submit", "--backend", "pai", "--command", "true", "--dry-run").stdout
+    assert "cost: It runs on 1 machine ecs.c6.large" in reply
     assert any("until the job ends" in note for note in engine.submit(spec)["job"]["notes"])
-    asked = engine.preview(spec | GPU)
-    assert asked["cost"] == asked["questions"][0]
-    assert "until the job ends" in asked["cost"]
+    request = engine.preview(spec | GPU)
+    assert request["cost"] == request["questions"][0]
+    assert "until the job ends" in request["cost"]
     assert engine.preview(spec | {"profile": "local"})["cost"] == ""
 
 

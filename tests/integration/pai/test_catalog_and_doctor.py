@@ -115,8 +115,8 @@ def test_images_of_the_workspace_are_listed(pai: StandIn) -> None:
         ({"framework": "XGBoost", "version": "9.9"}, "XGBoost 9.9", "`1.6.0`"),
     ],
 )
-def test_unknown_image_suggests_existing_ones(pai: StandIn, words: dict[str, str], said: str, fix: str) -> None:
-    with pytest.raises(ImageError, match=said) as caught:
+def test_unknown_image_suggests_existing_ones(pai: StandIn, words: dict[str, str], reply: str, fix: str) -> None:
+    with pytest.raises(ImageError, match=reply) as caught:
         found(pai, **words)
     assert fix in caught.value.fix
 
@@ -300,8 +300,8 @@ def test_instances_command_lists_types_and_quotas(pai: StandIn, cli: Callable[..
 
 
 def test_doctor_command_checks_every_profile(pai: StandIn, cli: Callable[..., Any]) -> None:
-    said = {finding["what"]: finding for finding in json.loads(cli("doctor", "--json").stdout)}
-    assert said["pai: storage"]["state"] == "ok"
+    output = {finding["what"]: finding for finding in json.loads(cli("doctor", "--json").stdout)}
+    assert output["pai: storage"]["state"] == "ok"
     write_profile(pai, oss_bucket_name="not-there")
     done = cli("doctor")
     assert done.returncode != 0

@@ -197,14 +197,14 @@ def test_credentials_are_not_available_as_secrets(engine: EmbeddedClient, pai: S
     ],
 )
 def test_invalid_credentials_are_reported_by_field_without_values(
-    engine: EmbeddedClient, pai: StandIn, given: dict[str, object], field: str
+    engine: EmbeddedClient, pai: StandIn, values: dict[str, object], field: str
 ) -> None:
     add(engine, pai, "mine")
     with pytest.raises(SpecError) as caught:
-        engine.call("set_credentials", profile="mine", body=given)
+        engine.call("set_credentials", profile="mine", body=values)
     assert field in caught.value.details["faults"]  # type: ignore[operator]  # JSON
-    said = json.dumps(caught.value.as_json())
-    assert not [value for value in given.values() if len(str(value)) > 3 and str(value) in said]
+    message = json.dumps(caught.value.as_json())
+    assert not [value for value in values.values() if len(str(value)) > 3 and str(value) in message]
     assert not secrets_file().exists()
 
 
@@ -222,9 +222,9 @@ def test_locked_profile_rejects_credentials_and_logins_are_audited(
     audit = tmp_path / "audit"
     team = "\n".join(f"{name} = {json.dumps(value)}" for name, value in pai.settings().items())
     system(f"[policy]\nlocked = ['team']\naudit_file = '{audit}'\n[profiles.team]\nbackend = 'pai'\n{team}\n")
-    for verb, given in (("set_credentials", body(pai.key)), ("remove_credentials", None)):
+    for verb, values in (("set_credentials", body(pai.key)), ("remove_credentials", None)):
         with pytest.raises(NotAllowed, match="locked"):
-            engine.call(verb, profile="team", body=given) if given else engine.call(verb, profile="team")
+            engine.call(verb, profile="team", body=values) if values else engine.call(verb, profile="team")
     assert not secrets_file().exists()
     add(engine, pai, "mine", pai.key)
     engine.call("remove_credentials", profile="mine")

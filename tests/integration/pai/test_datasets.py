@@ -33,14 +33,14 @@ def test_job_reads_a_data_set(engine: EmbeddedClient, pai: StandIn, dataset: str
     job = submit(engine, READ, profile="pai", inputs={"train": f"dataset://{dataset}"}).wait()
     assert "new data\n" in job.logs()
     assert "in /ml/input/data/train/\n" in job.logs()
-    (asked,) = [one["asked"] for one in pai.jobs if one["id"] == job.info["remote_id"]]
-    assert asked["InputChannels"] == [{"Name": "train", "DatasetId": dataset}]
+    (request,) = [one["asked"] for one in pai.jobs if one["id"] == job.info["remote_id"]]
+    assert request["InputChannels"] == [{"Name": "train", "DatasetId": dataset}]
 
 
 def test_job_reads_a_version_of_a_data_set(pai: StandIn, dataset: str, folder: Path, cli: Callable[..., Any]) -> None:
     script(folder, "print(1)")
-    given = f"train=dataset://{dataset}?version=v1"
-    done = cli("submit", "--profile", "pai", "--input", given, "--command", READ, "--wait")
+    value = f"train=dataset://{dataset}?version=v1"
+    done = cli("submit", "--profile", "pai", "--input", value, "--command", READ, "--wait")
     assert "old data\n" in done.stdout, done.stderr
 
 
@@ -53,8 +53,8 @@ def test_sdk_dataset_config_is_supported(engine: EmbeddedClient, pai: StandIn, d
 
 
 def test_unknown_data_set_is_rejected(engine: EmbeddedClient, pai: StandIn, dataset: str) -> None:
-    for uri, said in (("dataset://d-nowhere", "d-nowhere"), (f"dataset://{dataset}?version=v9", "Version v9")):
-        with pytest.raises(NotFound, match=said) as caught:
+    for uri, reply in (("dataset://d-nowhere", "d-nowhere"), (f"dataset://{dataset}?version=v9", "Version v9")):
+        with pytest.raises(NotFound, match=reply) as caught:
             submit(engine, "true", profile="pai", inputs={"train": uri})
         assert "console lists the data sets" in caught.value.fix
 
@@ -90,5 +90,5 @@ def test_imported_job_lists_its_data_sets(engine: EmbeddedClient, pai: StandIn, 
 
 
 @pytest.mark.parametrize("found", [DataSet("d-1"), DataSet("d-1", "v 1&x=?/#"), DataSet("d-1", "版本")])
-def test_data_set_uris_survive_a_round_trip(found: DataSet) -> None:
-    assert DataSet.parse(found.uri) == found
+def test_data_set_uris_survive_a_round_trip(result: DataSet) -> None:
+    assert DataSet.parse(result.uri) == result

@@ -41,8 +41,8 @@ def test_points_arrive_while_the_job_writes_them(
     job = submit(engine, f"{sys.executable} train.py", folder, profile="pai", environment={"GO": str(go)})
 
     def points() -> list[float]:
-        found = engine.call("metrics", job=job.id)["metrics"]
-        return list(found["loss"]["value"]) if "loss" in found else []
+        result = engine.call("metrics", job=job.id)["metrics"]
+        return list(result["loss"]["value"]) if "loss" in result else []
 
     with engine._context.service.watcher.watch(job.id):
         until(lambda: points() == [1.0])

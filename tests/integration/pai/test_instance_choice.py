@@ -29,8 +29,8 @@ GIB = 1 << 30
 
 def asked(pai: StandIn) -> dict[str, Any]:
     """Return the compute resource of the newest job, as requested from the platform."""
-    found: dict[str, Any] = pai.jobs[-1]["asked"]["ComputeResource"]
-    return found
+    result: dict[str, Any] = pai.jobs[-1]["asked"]["ComputeResource"]
+    return result
 
 
 def sizes(**fields: Any) -> JobSpec:

@@ -40,8 +40,8 @@ WIRE = {
 def body_of(engine: EmbeddedClient, pai: StandIn, **fields: Any) -> dict[str, Any]:
     """Return the request body, which the platform has checked with the models of its own client."""
     job = submit(engine, "true", profile="pai", **fields).wait()
-    (asked,) = [one["asked"] for one in pai.jobs if one["id"] == job.info["remote_id"]]
-    return dict(asked)
+    (request,) = [one["asked"] for one in pai.jobs if one["id"] == job.info["remote_id"]]
+    return dict(request)
 
 
 def test_options_become_request_fields(engine: EmbeddedClient, pai: StandIn) -> None:

@@ -77,9 +77,9 @@ def test_growing_log_and_its_metrics_are_read(engine: EmbeddedClient, pai: Stand
 def test_platform_events_are_recorded(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
     job = submit(engine, "true", profile="pai").wait()
     events = engine.call("events", job=job.id)["events"]
-    told = [event["data"]["text"] for event in events if event["kind"] == "platform"]
-    assert told
-    assert len(told) == len(set(told))
+    reply = [event["data"]["text"] for event in events if event["kind"] == "platform"]
+    assert reply
+    assert len(reply) == len(set(reply))
 
 
 def test_stop_ends_the_job_on_the_platform(engine: EmbeddedClient, pai: StandIn) -> None:
@@ -142,7 +142,7 @@ def test_unknown_status_is_shown_and_not_terminal(engine: EmbeddedClient, pai: S
     job = engine.call("adopt", body={"remote_id": theirs, "profile": "pai"})
     pai.set_job(theirs, "Hibernating")
     shown = until(
-        lambda: found if (found := engine.call("show", job=job["id"]))["platform_status"] == "Hibernating" else {}
+        lambda: result if (result := engine.call("show", job=job["id"]))["platform_status"] == "Hibernating" else {}
     )
     assert shown["status"] == "running"
 

@@ -37,12 +37,12 @@ def read(pages: Pages, cursor: str) -> tuple[str, str]:
 @given(st.lists(st.integers(0, 4500), min_size=1, max_size=6), st.booleans())
 @settings(deadline=None)
 def test_each_line_is_read_once(growth: list[int], alike: bool) -> None:
-    pages, found, cursor = Pages(), "", ""
+    pages, result, cursor = Pages(), "", ""
     for n in growth:
         pages.lines += ["the same" if alike else f"line {len(pages.lines) + i}" for i in range(n)]
         text, cursor = read(pages, cursor)
-        found += text
-    assert found == "".join(f"{line}\n" for line in pages.lines)
+        result += text
+    assert result == "".join(f"{line}\n" for line in pages.lines)
 
 
 def test_long_log_needs_few_requests() -> None:

@@ -87,18 +87,18 @@ def test_terminal_opens_in_a_running_job(
     assert "x\r\n42\r\n" in typed(url, "cat output/model/x; echo $((6 * 7))")
     with pytest.raises(aiohttp.WSServerHandshakeError):
         typed(url, "true")
-    told = json.loads(cli("terminal", job.id, "--json").stdout)
-    assert "again\r\n" in typed(told["url"], "echo ag''ain")
-    assert told["url"].split("?")[0] == url.split("?")[0]
-    assert told["instance"] in cli("terminal", job.id, "--instance", told["instance"]).stdout
+    reply = json.loads(cli("terminal", job.id, "--json").stdout)
+    assert "again\r\n" in typed(reply["url"], "echo ag''ain")
+    assert reply["url"].split("?")[0] == url.split("?")[0]
+    assert reply["instance"] in cli("terminal", job.id, "--instance", reply["instance"]).stdout
     with pytest.raises(NotFound, match="no instance `worker-7`") as caught:
         job.terminal("worker-7")
-    assert told["instance"] in caught.value.fix
+    assert reply["instance"] in caught.value.fix
     job.stop().wait()
     with pytest.raises(Conflict, match="has ended") as ended:
         job.terminal()
     assert f"%pai logs {job.id}" in ended.value.fix
-    tokens = [address.rpartition("Token=")[2].encode() for address in (url, told["url"])]
+    tokens = [address.rpartition("Token=")[2].encode() for address in (url, reply["url"])]
     kept = [path for path in home.path.rglob("*") if path.is_file() and any(t in path.read_bytes() for t in tokens)]
     assert kept == []
 

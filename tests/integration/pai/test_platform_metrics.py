@@ -36,39 +36,39 @@ def adopted(engine: EmbeddedClient, remote_id: str) -> JobHandle:
 
 
 def points(engine: EmbeddedClient, job: JobHandle) -> dict[str, Any]:
-    found: dict[str, Any] = engine.call("metrics", job=job.id)["metrics"]
-    return found
+    result: dict[str, Any] = engine.call("metrics", job=job.id)["metrics"]
+    return result
 
 
 def test_imported_job_has_complete_metrics(engine: EmbeddedClient, pai: StandIn) -> None:
     job = adopted(engine, theirs(pai))
     assert [one["name"] for one in job.spec["metric_definitions"]] == ["loss"]
-    found = points(engine, job)
-    assert found.keys() == {"loss", "lr"}
-    assert found["loss"]["value"] == [n + 0.5 for n in range(250)]
-    assert found["lr"]["value"] == [float(f"0.{n}") for n in range(250)]
-    assert found["loss"]["step"] == found["lr"]["step"] == list(range(250))
+    result = points(engine, job)
+    assert result.keys() == {"loss", "lr"}
+    assert result["loss"]["value"] == [n + 0.5 for n in range(250)]
+    assert result["lr"]["value"] == [float(f"0.{n}") for n in range(250)]
+    assert result["loss"]["step"] == result["lr"]["step"] == list(range(250))
     # The log gave us the first one: only the other was asked for, by pages of a hundred.
-    asked = [r["query"] for r in pai.requests if r["action"] == "ListTrainingJobMetrics"]
-    assert {query["Name"] for query in asked} == {"lr"}
-    assert [query["PageNumber"] for query in asked] == ["1", "2", "3"]
+    request = [r["query"] for r in pai.requests if r["action"] == "ListTrainingJobMetrics"]
+    assert {query["Name"] for query in request} == {"lr"}
+    assert [query["PageNumber"] for query in request] == ["1", "2", "3"]
 
 
 def test_expired_log_leaves_platform_metrics(engine: EmbeddedClient, pai: StandIn) -> None:
     remote_id = theirs(pai)
     pai.expire_log(remote_id)
-    found = points(engine, adopted(engine, remote_id))
-    assert found.keys() == {"loss", "lr"}
-    assert found["loss"]["value"] == [n + 0.5 for n in range(250)]
+    result = points(engine, adopted(engine, remote_id))
+    assert result.keys() == {"loss", "lr"}
+    assert result["loss"]["value"] == [n + 0.5 for n in range(250)]
 
 
 def test_own_job_has_no_duplicate_points(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
     script(folder, "for n in range(120): print(f'loss={n} recall={n}', flush=True)")
     defined = [{"name": "loss", "regex": r"loss=(\d+)"}, {"name": "recall@5", "regex": r"recall=(\d+)"}]
     job = submit(engine, folder=folder, entry_point="train.py", profile="pai", metric_definitions=defined).wait()
-    found = points(engine, job)
-    assert found.keys() == {"loss", "recall@5"}
-    assert found["loss"]["value"] == found["recall@5"]["value"] == list(range(120))
+    result = points(engine, job)
+    assert result.keys() == {"loss", "recall@5"}
+    assert result["loss"]["value"] == result["recall@5"]["value"] == list(range(120))
     assert pai.count("paistudio", "ListTrainingJobMetrics") == 0
 
 
@@ -103,8 +103,8 @@ def test_second_engine_resumes_platform_metrics(pai: StandIn) -> None:
     with closing(EmbeddedClient()) as second:
         until(lambda: second.call("show", job=job.id)["status"] == "succeeded")
         assert points(second, job)["loss"]["value"] == list(range(140))
-    asked = [r["query"]["PageNumber"] for r in pai.requests if r["action"] == "ListTrainingJobMetrics"]
-    assert asked == ["1", "2", "2"]
+    request = [r["query"]["PageNumber"] for r in pai.requests if r["action"] == "ListTrainingJobMetrics"]
+    assert request == ["1", "2", "2"]
 
 
 def test_refused_platform_metrics_do_not_delay_the_end(engine: EmbeddedClient, pai: StandIn) -> None:

@@ -18,13 +18,13 @@ def test_lists_contain_allowed_entries_only(engine: EmbeddedClient, pai: StandIn
     kinds = engine.call("instances", profile="pai")["instances"]
     images = engine.call("images", profile="pai")["images"]
     system("[policy]\ninstance_types = ['ecs.c6.*']\nimages = ['*-cpu-*']\n")
-    found = engine.call("instances", profile="pai")
-    names = [kind["name"] for kind in found["instances"]]
+    result = engine.call("instances", profile="pai")
+    names = [kind["name"] for kind in result["instances"]]
     assert names and all(name.startswith("ecs.c6.") for name in names)
-    assert found["left_out"] == len(kinds) - len(names) > 0
-    found = engine.call("images", profile="pai")
-    assert found["left_out"] == len(images) - len(found["images"]) > 0
-    assert all("-cpu-" in image["uri"] for image in found["images"])
+    assert result["left_out"] == len(kinds) - len(names) > 0
+    result = engine.call("images", profile="pai")
+    assert result["left_out"] == len(images) - len(result["images"]) > 0
+    assert all("-cpu-" in image["uri"] for image in result["images"])
 
 
 def test_forbidden_machine_or_image_causes_no_request(engine: EmbeddedClient, pai: StandIn, system: SystemFile) -> None:

@@ -44,8 +44,8 @@ def train(engine: EmbeddedClient, folder: Path, go_on: Path) -> JobHandle:
 
 
 def steps(engine: EmbeddedClient, job: JobHandle) -> int:
-    found: dict[str, Any] = engine.call("metrics", job=job.id)["metrics"]
-    return int(found["eval/loss"]["end"]) if "eval/loss" in found else 0
+    result: dict[str, Any] = engine.call("metrics", job=job.id)["metrics"]
+    return int(result["eval/loss"]["end"]) if "eval/loss" in result else 0
 
 
 @pytest.mark.parametrize("timings", [Timings(event_files=0.2)])

@@ -203,9 +203,9 @@ def test_keys_in_a_cell_work_without_server_keys(
             job = est.fit()
             print(job.status, job.id)
             """
-        said = server.notebook().run(dedent(cell)).text
-        status, job_id = said.split()[-2:]
-        assert status == "succeeded" and "hello" in said
+        output = server.notebook().run(dedent(cell)).text
+        status, job_id = output.split()[-2:]
+        assert status == "succeeded" and "hello" in output
         shown = server.job(job_id)
         assert (shown["status"], shown["profile"], shown["spec"]["command"]) == ("succeeded", "pai", "cat hello.txt")
     finally:
@@ -428,19 +428,19 @@ def test_estimator_starts_a_platform_tensorboard(pai: StandIn, folder: Path) -> 
     ],
 )
 def test_oss_urls_are_parsed(uri: str, parts: tuple[str, str, str | None]) -> None:
-    found = parse_oss_url(uri)
-    assert (found.bucket_name, found.object_key, found.endpoint) == parts
-    assert is_oss_uri(uri) and found == OssUriObj(uri)
+    result = parse_oss_url(uri)
+    assert (result.bucket_name, result.object_key, result.endpoint) == parts
+    assert is_oss_uri(uri) and result == OssUriObj(uri)
 
 
 def test_oss_uris_are_composed() -> None:
-    found = OssUriObj("oss://bucket/a/b.csv")
-    assert found.get_uri_with_endpoint("https://oss-cn-beijing.aliyuncs.com") == (
+    result = OssUriObj("oss://bucket/a/b.csv")
+    assert result.get_uri_with_endpoint("https://oss-cn-beijing.aliyuncs.com") == (
         "oss://bucket.oss-cn-beijing.aliyuncs.com/a/b.csv"
     )
-    assert (found.uri, found.get_dir_uri()) == ("oss://bucket/a/b.csv", "oss://bucket/a/")
+    assert (result.uri, result.get_dir_uri()) == ("oss://bucket/a/b.csv", "oss://bucket/a/")
     with pytest.raises(PaiError, match="no endpoint"):
-        found.get_uri_with_endpoint()
+        result.get_uri_with_endpoint()
     with pytest.raises(BadInput, match="not an OSS URI"):
         parse_oss_url("s3://bucket/a")
     assert not is_oss_uri("/a") and not is_oss_uri(b"oss://")

@@ -25,15 +25,15 @@ def job_of(engine: EmbeddedClient, pai: StandIn, name: str = "curves") -> JobHan
 
 def opened(engine: EmbeddedClient, job: str) -> dict[str, Any]:
     """Start a TensorBoard as a view does, and poll until it can be opened."""
-    found: dict[str, Any] = engine.call("open_platform_board", body={"job": job})
+    result: dict[str, Any] = engine.call("open_platform_board", body={"job": job})
 
     def starts() -> bool:
         (board,) = engine.call("platform_boards", job=job)["boards"]
-        found.update(board)
-        return bool(found["status"] == "starting")
+        result.update(board)
+        return bool(result["status"] == "starting")
 
     until(lambda: not starts())
-    return found
+    return result
 
 
 @pytest.fixture(autouse=True)

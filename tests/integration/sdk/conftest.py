@@ -45,5 +45,5 @@ def there(scripts: Path, keys: StandIn) -> SnippetPlatform:
 @pytest.fixture(params=["here", "there"])
 def place(request: pytest.FixtureRequest) -> SnippetPlatform:
     """This machine and the stand-in, in turn."""
-    found: SnippetPlatform = request.getfixturevalue(request.param)
-    return found
+    result: SnippetPlatform = request.getfixturevalue(request.param)
+    return result

@@ -70,8 +70,8 @@ def test_s0_148_images(there: SnippetPlatform) -> None:
 
 
 def test_s0_196_complete_job(place: SnippetPlatform) -> None:
-    told = "\nprint(est.latest_job.name, est.latest_job.info['notes'], est.latest_job.spec['image'])\n"
-    printed = place.run("s0_196_job", **{"est.model_data()": f"est.model_data(){told}"})
+    reply = "\nprint(est.latest_job.name, est.latest_job.info['notes'], est.latest_job.spec['image'])\n"
+    printed = place.run("s0_196_job", **{"est.model_data()": f"est.model_data(){reply}"})
     assert "'objective': 'reg:squarederror'" in printed
     assert "example_train_job_2" in printed
     if place.pai:
@@ -344,9 +344,9 @@ def test_interrupted_fit_leaves_the_job_running(engine: EmbeddedClient, folder: 
         assert fitting.stdout
         assert any("begun" in line for line in fitting.stdout)
         fitting.send_signal(signal.SIGINT)
-        said, _errors = fitting.communicate()
+        reply, _errors = fitting.communicate()
     job = get_job("last")
-    assert f"Job {job.id} is still running. To stop it: latest_job.stop(), or %pai stop {job.id}" in said
+    assert f"Job {job.id} is still running. To stop it: latest_job.stop(), or %pai stop {job.id}" in reply
     assert job.status == "running"
     assert job.stop().wait().status == "stopped"
 

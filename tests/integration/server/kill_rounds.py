@@ -128,7 +128,7 @@ class KillRounds:
             return []
 
     def _ended(self, job_id: str) -> dict[str, Any]:
-        return until(lambda: found if (found := self.server.job(job_id))["ended_at"] else {})
+        return until(lambda: result if (result := self.server.job(job_id))["ended_at"] else {})
 
     def _check(self, here: Path, before: set[str], code: int) -> None:
         """The code ran once, completely, and only its job reports that; an interrupted submit is reported."""

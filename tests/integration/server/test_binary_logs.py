@@ -79,9 +79,9 @@ def test_log_file_equals_the_output(ran: Ran, name: str) -> None:
 
 
 def test_server_log_has_no_errors(ran: Ran) -> None:
-    said = ran.server.log.read_text()
-    assert "Traceback" not in said
-    assert [line for line in said.splitlines() if line.startswith("[E")] == []
+    reply = ran.server.log.read_text()
+    assert "Traceback" not in reply
+    assert [line for line in reply.splitlines() if line.startswith("[E")] == []
     metrics = ran.server.rest("GET", f"/pai/api/v1/jobs/{ran.jobs['reports']}/metrics")["metrics"]
     assert metrics["fine"] == {"start": 0, "end": 1, "step": [7], "value": [1.0], "time": metrics["fine"]["time"]}
     assert ran.server.job(ran.jobs["reports"])["progress"] == 0.0
@@ -115,12 +115,12 @@ def test_log_is_streamed_over_websocket(ran: Ran, name: str) -> None:
         url = f"{ran.server.url.replace('http', 'ws')}/pai/api/v1/stream?token={ran.server.token}"
         socket = websocket.create_connection(url, timeout=60)
         socket.send(json.dumps({"type": "subscribe", "id": 1, "topic": "log", "job": ran.jobs[name]} | fields))
-        said: list[dict[str, Any]] = []
-        while not said or said[-1]["type"] == "log":
-            said.append(json.loads(socket.recv()))
+        reply: list[dict[str, Any]] = []
+        while not reply or reply[-1]["type"] == "log":
+            reply.append(json.loads(socket.recv()))
         socket.close()
-        assert said.pop()["type"] == "end"
-        return said
+        assert reply.pop()["type"] == "end"
+        return reply
 
     pieces = listen()
     assert "".join(piece["text"] for piece in pieces) == text_of(BINARY_LOGS[name])
@@ -152,10 +152,10 @@ def test_complete_log_is_read_in_a_kernel(ran: Ran) -> None:
         "    job = jupyter_pai.get_job(job)\n"
         "    return digest(job.logs()), digest(''.join(job.follow()))\n"
     )
-    told = ran.notebook.run(f"print(json.dumps([read(job) for job in {list(ran.jobs.values())!r}]))").text
-    for name, found in zip(ran.jobs, json.loads(told), strict=True):
+    reply = ran.notebook.run(f"print(json.dumps([read(job) for job in {list(ran.jobs.values())!r}]))").text
+    for name, result in zip(ran.jobs, json.loads(reply), strict=True):
         wanted = hashlib.sha256(text_of(BINARY_LOGS[name]).encode()).hexdigest()
-        assert found == [wanted, wanted], name
+        assert result == [wanted, wanted], name
 
 
 @pytest.mark.parametrize("name", BINARY_LOGS)

@@ -42,17 +42,17 @@ def jobs(server: RealServer) -> list[dict[str, Any]]:
 def check(server: RealServer, runs: Path, words: list[str]) -> None:
     """Assert that each word has a job, which ran once and succeeded."""
     until(lambda: all(job["ended_at"] for job in jobs(server)))
-    found = jobs(server)
-    assert sorted(job["name"] for job in found) == sorted(f"job {word}" for word in words)
-    assert {job["status"] for job in found} == {"succeeded"}
+    result = jobs(server)
+    assert sorted(job["name"] for job in result) == sorted(f"job {word}" for word in words)
+    assert {job["status"] for job in result} == {"succeeded"}
     assert sorted(runs.read_text().split()) == sorted(words)
 
 
 def test_fifty_concurrent_submits_create_fifty_jobs(server: RealServer, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     with ThreadPoolExecutor(MANY) as pool:
-        found = list(pool.map(lambda n: client_of(server).submit(spec(runs, n))["job"]["id"], range(MANY)))
-    assert len(set(found)) == MANY
+        results = list(pool.map(lambda n: client_of(server).submit(spec(runs, n))["job"]["id"], range(MANY)))
+    assert len(set(results)) == MANY
     check(server, runs, [str(n) for n in range(MANY)])
 
 
@@ -78,10 +78,10 @@ def test_fifty_submits_with_the_same_key_create_one_job(server: RealServer, home
     runs = tmp_path / "runs"
     body = {"spec": spec(runs, "x"), "key": "the same"}
     with ThreadPoolExecutor(MANY) as pool:
-        found = set(pool.map(lambda _: client_of(server).call("submit", body=body)["job"]["id"], range(MANY)))
-    assert len(found) == 1
+        result = set(pool.map(lambda _: client_of(server).call("submit", body=body)["job"]["id"], range(MANY)))
+    assert len(result) == 1
     check(server, runs, ["x"])
-    assert [path.name for path in home.jobs.iterdir()] == list(found)
+    assert [path.name for path in home.jobs.iterdir()] == list(result)
 
 
 @pytest.mark.parametrize("cut", CUTS)

@@ -37,12 +37,12 @@ def test_credentials_from_prompt_or_page_are_only_in_the_file(
 ) -> None:
     notebook = debug_server.notebook()
     notebook.run("%pai profile set mine backend=pai region_id=cn-hangzhou")
-    said = answer(notebook, "%pai profile login mine", ID, SECRET, "")
-    assert said == {"prompt": "Security token (Enter to skip): ", "password": True}
+    output = answer(notebook, "%pai profile login mine", ID, SECRET, "")
+    assert output == {"prompt": "Security token (Enter to skip): ", "password": True}
     profiles = debug_server.rest("GET", "/pai/api/v1/profiles")
     assert profiles["profiles"][-1]["credentials"] == {"place": "file", "hint": "LTAI…9xyz"}
     other = SECRET[::-1]
-    told = [
+    reply = [
         profiles,
         refused(debug_server, {"access_key_id": ID, "access_key_secret": f"{SECRET} {other}"}),
         refused(debug_server, [SECRET]),
@@ -53,9 +53,9 @@ def test_credentials_from_prompt_or_page_are_only_in_the_file(
         debug_server.rest("GET", "/pai/api/v1/secrets"),
         notebook.run("%pai profile list").text,
     ]
-    assert told[1]["details"]["faults"].keys() == {"access_key_secret"}
+    assert reply[1]["details"]["faults"].keys() == {"access_key_secret"}
     for word in (ID, SECRET, other):
-        assert word not in json.dumps(told)
+        assert word not in json.dumps(reply)
         assert word not in debug_server.log.read_text("utf-8", "replace")
         files = [path.name for path in tmp_path.rglob("*") if path.is_file() and word.encode() in path.read_bytes()]
         assert files == (["jupyter_pai_secrets.json"] if word != SECRET else [])
@@ -67,6 +67,6 @@ def test_credentials_from_prompt_or_page_are_only_in_the_file(
 def test_login_without_a_prompt_is_rejected_with_a_fix(server: RealServer) -> None:
     notebook = server.notebook()
     notebook.run("%pai profile set mine backend=pai region_id=cn-hangzhou")
-    said = notebook.run("%pai profile login mine", check=False).error
-    assert "Cannot prompt for confirmation here." in said
-    assert "jupyter pai profile login NAME" in said
+    message = notebook.run("%pai profile login mine", check=False).error
+    assert "Cannot prompt for confirmation here." in message
+    assert "jupyter pai profile login NAME" in message

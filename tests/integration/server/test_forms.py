@@ -33,8 +33,8 @@ def project(jp_root_dir: Path) -> Path:
 
 
 async def form(jp_fetch: Any, path: str, **params: str) -> dict[str, Any]:
-    found: dict[str, Any] = await ask(jp_fetch, "GET", "form", path=path, **params)
-    return found
+    result: dict[str, Any] = await ask(jp_fetch, "GET", "form", path=path, **params)
+    return result
 
 
 async def refused(jp_fetch: Any, verb: str, body: object) -> dict[str, Any]:
@@ -43,18 +43,18 @@ async def refused(jp_fetch: Any, verb: str, body: object) -> dict[str, Any]:
         await ask(jp_fetch, "POST", *verb.split("/"), body=body)
     assert 400 <= caught.value.code < 500
     assert caught.value.response
-    said: dict[str, Any] = json.loads(caught.value.response.body)
-    return said["details"]  # type: ignore[no-any-return]  # JSON
+    message: dict[str, Any] = json.loads(caught.value.response.body)
+    return message["details"]  # type: ignore[no-any-return]  # JSON
 
 
 async def test_form_starts_with_the_existing_files(jp_fetch: Any, project: Path) -> None:
-    found = await form(jp_fetch, "project/study.ipynb")
+    result = await form(jp_fetch, "project/study.ipynb")
     notebook = str(project / "study.ipynb")
     source = {"folder": str(project)}
     spec = {"entry_point": "study.ipynb", "source": source}
     entries = ["setup.sh", "study.ipynb", "train.py", "lib/part.py"]
     request = {"spec": spec, "backend": "", "notebook": notebook, "script_if_needed": True}
-    assert found == {"request": request, "kind": "notebook", "last": None, "entries": entries}
+    assert result == {"request": request, "kind": "notebook", "last": None, "entries": entries}
     script = await form(jp_fetch, str(project / "setup.sh"), backend="local")
     assert (script["kind"], script["request"]["spec"]["entry_point"]) == ("script", "setup.sh")
     assert (script["request"]["backend"], script["request"]["notebook"]) == ("local", "")
@@ -62,7 +62,7 @@ async def test_form_starts_with_the_existing_files(jp_fetch: Any, project: Path)
     (project / "train.py").unlink()
     assert (await form(jp_fetch, "project"))["request"]["spec"] == {"source": source}
     assert (await form(jp_fetch, "project/lib/part.py"))["request"]["spec"]["source"] == {"folder": f"{project}/lib"}
-    assert (await ask(jp_fetch, "POST", "preview", body=found["request"]))["files"]
+    assert (await ask(jp_fetch, "POST", "preview", body=result["request"]))["files"]
 
 
 async def test_form_continues_with_the_settings_of_the_newest_job(jp_fetch: Any, project: Path, tmp_path: Path) -> None:
@@ -77,16 +77,16 @@ async def test_form_continues_with_the_settings_of_the_newest_job(jp_fetch: Any,
     assert first["name"].startswith("study_20")
     assert first["spec"]["output_path"]
     assert first["spec"]["image"] == "mine:1"
-    found = await form(jp_fetch, "project/study.ipynb")
-    assert found["last"]["id"] == first["id"]
-    assert found["request"]["spec"] == {
+    result = await form(jp_fetch, "project/study.ipynb")
+    assert result["last"]["id"] == first["id"]
+    assert result["request"]["spec"] == {
         "entry_point": "study.ipynb",
         "hyperparameters": {"lr": "0.1"},
         "labels": {"of": "a"},
         "profile": "work",
         "source": {"folder": str(project), "exclude": ["*.txt"]},
     }
-    assert found["request"]["notebook"] == notebook
+    assert result["request"]["notebook"] == notebook
     other = await form(jp_fetch, "project/study.ipynb", profile="local")
     assert other["request"]["spec"]["profile"] == "local"
     # Of the folder and of its script they are none.
@@ -115,8 +115,8 @@ async def test_folder_may_be_a_link_outside_the_root(
     assert (await form(jp_fetch, "data"))["kind"] == "folder"
     body = {"spec": {"command": "true", "source": {"folder": str(far)}}, "notebook": "data/study.ipynb"}
     job = (await ask(jp_fetch, "POST", "jobs", body=body))["job"]
-    found = await ask(jp_fetch, "GET", "jobs", notebook="data/study.ipynb")
-    assert [one["id"] for one in found["jobs"]] == [job["id"]]
+    result = await ask(jp_fetch, "GET", "jobs", notebook="data/study.ipynb")
+    assert [one["id"] for one in result["jobs"]] == [job["id"]]
     copy = {"uri": f"file://{tmp_path}/copy/", "path": "data/notes.txt"}
     assert (await ask(jp_fetch, "POST", "data", "put", body=copy))["files"] == 1
     for verb, wanted in (("data/get", copy | {"path": "data"}), (f"jobs/{job['id']}/download", {"folder": "data"})):
@@ -133,8 +133,8 @@ async def test_form_for_an_unsuitable_path_is_rejected(jp_fetch: Any, project: P
 
 
 async def test_backends_describe_fields_of_a_form(jp_fetch: Any) -> None:
-    found = await ask(jp_fetch, "GET", "backends")
-    by_name = {one["name"]: one for one in found["backends"]}
+    result = await ask(jp_fetch, "GET", "backends")
+    by_name = {one["name"]: one for one in result["backends"]}
     assert by_name["pai"]["title"] == "Alibaba Cloud PAI"
     assert "paid" in by_name["pai"]["capabilities"]
     spot = by_name["pai"]["options"]["properties"]["spot"]
@@ -142,37 +142,37 @@ async def test_backends_describe_fields_of_a_form(jp_fetch: Any) -> None:
     assert inner["properties"]["strategy"]["enum"] == ["SpotWithPriceLimit", "SpotAsPriceGo"]
     assert "region_id" in by_name["pai"]["settings"]["properties"]
     assert "container" in by_name["local"]["options"]["properties"]
-    text = json.dumps(found)
+    text = json.dumps(result)
     assert "$ref" not in text
     assert "$defs" not in text
-    for schema in [found["spec"], *(one["settings"] for one in found["backends"])]:
+    for schema in [result["spec"], *(one["settings"] for one in result["backends"])]:
         jsonschema.Draft202012Validator.check_schema(schema)
         for name, field in schema["properties"].items():
             assert field["title"], name
-    jsonschema.validate({"name": "x", "command": "true", "cpu": 2}, found["spec"])
+    jsonschema.validate({"name": "x", "command": "true", "cpu": 2}, result["spec"])
 
 
 async def test_every_field_has_a_title_in_both_languages(jp_fetch: Any) -> None:
     """Each field has a title and, unless the title suffices, a description, also in Chinese."""
     reply = await jp_fetch("pai", "api", "v1", "backends", headers={"Accept-Language": "zh-CN"})
-    found = json.loads(reply.body)
-    for name, field in _fields({"spec": found["spec"], **{one["name"]: one for one in found["backends"]}}):
+    result = json.loads(reply.body)
+    for name, field in _fields({"spec": result["spec"], **{one["name"]: one for one in result["backends"]}}):
         words = f"{field['title']} {field.get('description', '')}"
         assert any("\u4e00" <= letter <= "\u9fff" for letter in words), f"{name}: {words}"
 
 
 def _fields(node: object, place: str = "") -> list[tuple[str, dict[str, Any]]]:
     """All fields in schemas, by their places."""
-    found: list[tuple[str, dict[str, Any]]] = []
+    results: list[tuple[str, dict[str, Any]]] = []
     if isinstance(node, dict):
         for key, value in node.items():
             if key == "properties":
-                found += [(f"{place}.{name}", field) for name, field in value.items()]
-            found += _fields(value, f"{place}.{key}")
+                results += [(f"{place}.{name}", field) for name, field in value.items()]
+            results += _fields(value, f"{place}.{key}")
     elif isinstance(node, list):
         for item in node:
-            found += _fields(item, place)
-    return found
+            results += _fields(item, place)
+    return results
 
 
 FAULTS: list[tuple[dict[str, Any], list[str]]] = [
@@ -218,11 +218,11 @@ async def test_preview_names_lines_with_secrets(jp_fetch: Any, spec: dict[str, A
     (folder / "likely.py").write_text('\npassword = "' + "qZ7vK2mX9wLp4RtB8nYc" + '"\n')
     source = {"folder": str(folder)}
     body = {"spec": spec | {"source": source}}
-    found = await ask(jp_fetch, "POST", "preview", body=body)
+    result = await ask(jp_fetch, "POST", "preview", body=body)
     leak = {"path": "likely.py", "line": 2, "cell": 0, "kind": "assignment", "what": KINDS["assignment"]}
-    assert found["leaks"] == [leak]
+    assert result["leaks"] == [leak]
     quick = await ask(jp_fetch, "POST", "preview", body=body, quick="true")
-    assert (quick["leaks"], quick["files"], quick["bytes"]) == (None, found["files"], found["bytes"])
+    assert (quick["leaks"], quick["files"], quick["bytes"]) == (None, result["files"], result["bytes"])
     os.utime(folder / "likely.py")
     (folder / "certain.py").write_text(f"{CERTAIN['aliyun'][0]}\n")
     details = await refused(jp_fetch, "preview", body)
@@ -238,8 +238,8 @@ async def test_preview_lists_the_twenty_largest_files(jp_fetch: Any, spec: dict[
     folder.mkdir()
     for n in range(30):
         (folder / f"{n}.txt").write_text("x" * n)
-    found = await ask(jp_fetch, "POST", "preview", body={"spec": spec | {"source": {"folder": str(folder)}}})
-    assert [one["bytes"] for one in found["biggest"]] == list(range(29, 9, -1))
+    result = await ask(jp_fetch, "POST", "preview", body={"spec": spec | {"source": {"folder": str(folder)}}})
+    assert [one["bytes"] for one in result["biggest"]] == list(range(29, 9, -1))
 
 
 async def test_form_is_converted_to_cell_and_json(jp_fetch: Any, project: Path) -> None:
@@ -263,9 +263,9 @@ async def test_notebook_becomes_a_script_on_other_backends(jp_fetch: Any, projec
     }
     await ask(jp_fetch, "PUT", "profiles", "far", body={"values": values})
     request = (await form(jp_fetch, "project/study.ipynb", profile="far"))["request"]
-    found = await ask(jp_fetch, "POST", "preview", body=request)
-    assert found["command"] == "python study.py"
-    assert "study.py" in found["notes"][-1] + found["notes"][0]
+    result = await ask(jp_fetch, "POST", "preview", body=request)
+    assert result["command"] == "python study.py"
+    assert "study.py" in result["notes"][-1] + result["notes"][0]
     details = await refused(jp_fetch, "preview", request | {"script_if_needed": False})
     assert details["faults"].keys() == {"entry_point"}
     here = await ask(jp_fetch, "POST", "preview", body=request | {"spec": request["spec"] | {"profile": "local"}})

@@ -47,16 +47,16 @@ def hub_server(home: Home, tmp_path: Path) -> Iterator[HubServer]:
 
 def test_kernel_finds_its_single_user_server(hub_server: HubServer) -> None:
     notebook = hub_server.notebook()
-    said = notebook.run("from jupyter_pai import connect; print(type(connect()).__name__, connect().info.scheme)")
-    assert said.text == "HttpClient jupyter-pai\n"
+    output = notebook.run("from jupyter_pai import connect; print(type(connect()).__name__, connect().info.scheme)")
+    assert output.text == "HttpClient jupyter-pai\n"
     assert notebook.run("%pai submit --command 'echo hi' --wait").text.startswith("hi\n")
 
 
 def test_hub_variables_replace_the_info_file(hub_server: HubServer) -> None:
     notebook = hub_server.notebook()
     notebook.run("import os; os.environ.pop('JUPYTER_PAI_INFO'); os.environ.pop('JPY_PARENT_PID')")
-    said = notebook.run("from jupyter_pai import connect; print(type(connect()).__name__, connect().info.scheme)")
-    assert said.text == "HttpClient token\n"
+    output = notebook.run("from jupyter_pai import connect; print(type(connect()).__name__, connect().info.scheme)")
+    assert output.text == "HttpClient token\n"
     log = notebook.run("job = %pai submit --command env --wait\nprint(job.logs())").text
     assert Hub.token not in log
     assert "JUPYTERHUB_API_TOKEN" not in log

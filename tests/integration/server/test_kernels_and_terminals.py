@@ -17,8 +17,8 @@ HEAVY = ("pydantic", "httpx", "numpy", "pandas", "jupyter_server", "sqlite3")
 def test_kernel_finds_its_server_without_heavy_imports(server: RealServer) -> None:
     notebook = server.notebook()
     notebook.run("import sys; before = set(sys.modules)")
-    said = notebook.run("from jupyter_pai import connect; print(type(connect()).__name__)")
-    assert said.text == "HttpClient\n"
+    output = notebook.run("from jupyter_pai import connect; print(type(connect()).__name__)")
+    assert output.text == "HttpClient\n"
     notebook.run("%pai submit --command 'echo hi' --as job --wait")
     loaded = notebook.run("print(sorted({name.split('.')[0] for name in set(sys.modules) - before}))").text
     assert not set(HEAVY[:-1]) & set(eval(loaded))
@@ -27,8 +27,8 @@ def test_kernel_finds_its_server_without_heavy_imports(server: RealServer) -> No
 def test_kernel_secret_is_in_no_output_or_log(server: RealServer) -> None:
     secret = json.loads(server.info_file.read_text())["secret"]
     notebook = server.notebook()
-    said = notebook.run("%env\nfrom jupyter_pai import connect; print(vars(connect()))")
-    assert secret not in said.text + str(said.data)
+    output = notebook.run("%env\nfrom jupyter_pai import connect; print(vars(connect()))")
+    assert secret not in output.text + str(output.data)
     notebook.run("%pai submit --command env --as job --wait")
     log = notebook.run("print(job.logs())").text
     assert secret not in log
@@ -50,8 +50,8 @@ def test_kernels_share_jobs(server: RealServer) -> None:
 def test_terminal_uses_its_server(server: RealServer, folder: Path) -> None:
     environment = {**os.environ, "JUPYTER_PAI_INFO": str(server.info_file)}
     tell = "import jupyter_pai, sys; print(type(jupyter_pai.connect()).__name__, 'pydantic' in sys.modules)"
-    told = subprocess.run([sys.executable, "-c", tell], env=environment, capture_output=True, text=True, check=True)
-    assert told.stdout == "HttpClient False\n"
+    reply = subprocess.run([sys.executable, "-c", tell], env=environment, capture_output=True, text=True, check=True)
+    assert reply.stdout == "HttpClient False\n"
     command = [sys.executable, "-m", "jupyter_pai", "submit", "--command", "echo hi", "--source", str(folder), "--wait"]
     (folder / "a").touch()
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
@@ -62,8 +62,8 @@ def test_server_is_found_by_the_parent_process(server: RealServer) -> None:
     """A kernel whose environment was cleaned: the file that every Jupyter server writes, matched by our parent."""
     environment = {**os.environ, "JPY_PARENT_PID": str(server.process.pid)}
     tell = "import jupyter_pai; c = jupyter_pai.connect(); print(type(c).__name__, c.call('about')['version'])"
-    told = subprocess.run([sys.executable, "-c", tell], env=environment, capture_output=True, text=True, check=True)
-    assert told.stdout == "HttpClient 0.1.0\n"
+    reply = subprocess.run([sys.executable, "-c", tell], env=environment, capture_output=True, text=True, check=True)
+    assert reply.stdout == "HttpClient 0.1.0\n"
 
 
 def test_missing_server_selects_an_embedded_engine(home: object, tmp_path: Path) -> None:
@@ -71,8 +71,8 @@ def test_missing_server_selects_an_embedded_engine(home: object, tmp_path: Path)
     stale.write_text('{"url": "http://127.0.0.1:1/", "secret": "x"}')
     environment = {**os.environ, "JUPYTER_PAI_INFO": str(stale), "JPY_PARENT_PID": "999999"}
     tell = "import jupyter_pai; print(type(jupyter_pai.connect()).__name__)"
-    told = subprocess.run([sys.executable, "-c", tell], env=environment, capture_output=True, text=True, check=True)
-    assert told.stdout == "EmbeddedClient\n"
+    reply = subprocess.run([sys.executable, "-c", tell], env=environment, capture_output=True, text=True, check=True)
+    assert reply.stdout == "EmbeddedClient\n"
 
 
 def test_kernel_connects_below_a_base_url(home: object, tmp_path: Path) -> None:
@@ -95,8 +95,10 @@ def test_server_on_a_unix_socket_is_found(home: object, tmp_path: Path) -> None:
         until(info.exists)
         environment = {**os.environ, "JUPYTER_PAI_INFO": str(info)}
         tell = "import jupyter_pai; print(type(jupyter_pai.connect()).__name__)"
-        told = subprocess.run([sys.executable, "-c", tell], env=environment, capture_output=True, text=True, check=True)
-        assert told.stdout == "HttpClient\n"
+        reply = subprocess.run(
+            [sys.executable, "-c", tell], env=environment, capture_output=True, text=True, check=True
+        )
+        assert reply.stdout == "HttpClient\n"
     finally:
         process.terminate()
         process.wait()

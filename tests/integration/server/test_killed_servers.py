@@ -37,7 +37,7 @@ def test_job_survives_killed_server_and_kernel(server: RealServer, home: Home, t
     assert (home.job(job_id).path / "result").exists() is False
     (tmp_path / "go").touch()
     server.start()
-    job = until(lambda: (found := server.job(job_id))["ended_at"] and found)
+    job = until(lambda: (result := server.job(job_id))["ended_at"] and result)
     assert (job["status"], job["exit_code"]) == ("succeeded", 0)
     assert (home.job(job_id).log / "worker-0").read_bytes() == b"".join(b"n %d\n" % n for n in range(COUNT))
     points = server.rest("GET", f"/pai/api/v1/jobs/{job_id}/metrics")["metrics"]["n"]
@@ -65,7 +65,7 @@ def test_job_ending_without_a_server_is_recorded(server: RealServer, home: Home,
     (tmp_path / "go").touch()
     until((home.job(job_id).path / "result").exists)
     server.start()
-    job = until(lambda: (found := server.job(job_id))["ended_at"] and found)
+    job = until(lambda: (result := server.job(job_id))["ended_at"] and result)
     assert (job["status"], job["exit_code"]) == ("failed", 5)
 
 

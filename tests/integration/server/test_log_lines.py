@@ -29,8 +29,8 @@ async def test_lines_are_paged_and_searched_over_http(jp_fetch: Any, spec: dict[
     assert [text for text in whole["texts"] if text[5] == "1"] == [f"line 1 {n}" for n in range(4)]
     assert (await lines(at=str(2**40)))["line"] == 4
     assert (await lines(at="2001-01-01T00:00:00Z"))["line"] == 0
-    found = await search(text="LINE . 3", regex="true", merged="true", limit=9)
-    assert (found["total"], len(found["hits"]), found["complete"]) == (2, 2, True)
+    result = await search(text="LINE . 3", regex="true", merged="true", limit=9)
+    assert (result["total"], len(result["hits"]), result["complete"]) == (2, 2, True)
     assert (await search(errors="true"))["total"] == 0
     assert document.checked == {"lines", "search"}
     for verb, query in (

@@ -38,12 +38,12 @@ def answer(notebook: NotebookSession, code: str, *values: str) -> dict[str, Any]
     request = _execute_request(uuid.uuid4().hex, code, "")
     request["content"]["allow_stdin"] = True
     notebook.socket.send(json.dumps(request))
-    asked: dict[str, Any] = {}
+    query: dict[str, Any] = {}
     waiting = list(values)
     while True:
         message = json.loads(notebook.socket.recv())
         if message["msg_type"] == "input_request":
-            asked = message["content"]
+            query = message["content"]
             header = request["header"] | {"msg_id": uuid.uuid4().hex, "msg_type": "input_reply"}
             content = {"status": "ok", "value": waiting.pop(0)}
             reply = {"header": header, "parent_header": message["header"], "metadata": {}, "content": content}
@@ -52,13 +52,13 @@ def answer(notebook: NotebookSession, code: str, *values: str) -> dict[str, Any]
             assert not [value for value in values if value and value in json.dumps(message["content"])], message
             if message["msg_type"] == "execute_reply":
                 assert message["content"]["status"] == "ok", message
-                return asked
+                return query
 
 
 def test_secret_from_the_prompt_reaches_only_the_job(debug_server: DebugServer, home: Home, tmp_path: Path) -> None:
     notebook = debug_server.notebook()
-    asked = answer(notebook, "%pai secret set HF_TOKEN", VALUE)
-    assert asked == {"prompt": "HF_TOKEN: ", "password": True}
+    request = answer(notebook, "%pai secret set HF_TOKEN", VALUE)
+    assert request == {"prompt": "HF_TOKEN: ", "password": True}
     cell = """%%pai_train --secret HF_TOKEN --wait --as job
 import os
 print("token:", os.environ["HF_TOKEN"], len(os.environ["HF_TOKEN"]))
@@ -82,15 +82,15 @@ print(dict(os.environ))
 
 def test_secret_without_a_prompt_is_rejected_with_a_fix(server: RealServer) -> None:
     notebook = server.notebook()
-    said = notebook.run("%pai secret set HF_TOKEN", check=False).error
-    assert "Cannot prompt for confirmation here." in said
-    assert "jupyter pai secret set NAME" in said
+    message = notebook.run("%pai secret set HF_TOKEN", check=False).error
+    assert "Cannot prompt for confirmation here." in message
+    assert "jupyter pai secret set NAME" in message
 
 
 def test_invalid_secret_names_are_errors_without_a_traceback(server: RealServer) -> None:
     notebook = server.notebook()
-    said = notebook.run("%pai secret set HF_TOKEN " + VALUE, check=False).error
-    assert said.startswith("UsageError: Invalid name of a secret.")
-    assert VALUE not in said
-    said = notebook.run("%%pai_train --secret HF_TOKEN\nprint(1)", check=False).error
-    assert said == "BadInput: Unknown secret `HF_TOKEN`.\nStore it first: %pai secret set HF_TOKEN"
+    message = notebook.run("%pai secret set HF_TOKEN " + VALUE, check=False).error
+    assert message.startswith("UsageError: Invalid name of a secret.")
+    assert VALUE not in message
+    message = notebook.run("%%pai_train --secret HF_TOKEN\nprint(1)", check=False).error
+    assert message == "BadInput: Unknown secret `HF_TOKEN`.\nStore it first: %pai secret set HF_TOKEN"

@@ -62,9 +62,9 @@ class Served:
 
     def ask(self, case: Case[Any], checks: list[Any] = CHECKS) -> None:
         """Send a request, confined to the test's folder."""
-        for asked in (case.body, case.query):
-            if asked and isinstance(asked, dict):
-                self._confine(asked)
+        for request in (case.body, case.query):
+            if request and isinstance(request, dict):
+                self._confine(request)
         headers = {"Authorization": f"token {self.server.token}"}
         case.call_and_validate(headers=headers, timeout=PATIENCE, checks=checks)
 
@@ -175,16 +175,16 @@ def test_any_websocket_message_is_answered(served: Served, texts: list[str]) -> 
     socket = websocket.create_connection(url, timeout=PATIENCE)
     for text in texts:
         socket.send(text)
-    asked = {"type": "subscribe", "id": "the last", "topic": "job", "job": served.jobs["failed"]}
-    socket.send(json.dumps(asked))
+    request = {"type": "subscribe", "id": "the last", "topic": "job", "job": served.jobs["failed"]}
+    socket.send(json.dumps(request))
     answered = 0
     while True:
-        said = json.loads(socket.recv(), parse_constant=pytest.fail)
-        answered += said["id"] != "the last"
-        assert said["type"] in ("job", "jobs", "log", "metrics", "end", "error"), said
-        if said["id"] == "the last" and said["type"] in ("end", "error"):
+        reply = json.loads(socket.recv(), parse_constant=pytest.fail)
+        answered += reply["id"] != "the last"
+        assert reply["type"] in ("job", "jobs", "log", "metrics", "end", "error"), reply
+        if reply["id"] == "the last" and reply["type"] in ("end", "error"):
             # The requests of the other tests may have deleted it.
-            assert said["type"] == "end" or said["code"] == "NotFound", said
+            assert reply["type"] == "end" or reply["code"] == "NotFound", reply
             break
     assert answered >= sum(_is_refused(text) for text in texts)
     socket.shutdown()
@@ -193,7 +193,7 @@ def test_any_websocket_message_is_answered(served: Served, texts: list[str]) -> 
 def _is_refused(text: str) -> bool:
     """Return whether a text is certainly not a subscription."""
     try:
-        said = json.loads(text)
+        reply = json.loads(text)
     except ValueError:
         return True
-    return not isinstance(said, dict) or said.get("type") not in ("subscribe", "unsubscribe")
+    return not isinstance(reply, dict) or reply.get("type") not in ("subscribe", "unsubscribe")

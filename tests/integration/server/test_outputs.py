@@ -37,8 +37,8 @@ def job(jp_fetch: Any, spec: dict[str, Any], jp_asyncio_loop: Any) -> tuple[str,
 
 async def outputs(jp_fetch: Any, job_id: str, **wanted: Any) -> dict[str, Any]:
     """The channel `model`."""
-    found = await ask(jp_fetch, "GET", "jobs", job_id, "outputs", channel="model", **wanted)
-    return dict(found["channels"][0])
+    result = await ask(jp_fetch, "GET", "jobs", job_id, "outputs", channel="model", **wanted)
+    return dict(result["channels"][0])
 
 
 async def fetch(jp_fetch: Any, job_id: str, path: str, **wanted: Any) -> Any:
@@ -65,16 +65,16 @@ async def copied(jp_fetch: Any, job_id: str, **body: Any) -> dict[str, Any]:
 async def test_channels_report_their_state(jp_fetch: Any, job: tuple[str, Path]) -> None:
     job_id, folder = job
     (folder / "w").write_bytes(b"x" * 10)
-    found = (await ask(jp_fetch, "GET", "jobs", job_id, "outputs"))["channels"]
-    states = {one["name"]: (one["state"], one["count"], one["bytes"]) for one in found}
+    result = (await ask(jp_fetch, "GET", "jobs", job_id, "outputs"))["channels"]
+    states = {one["name"]: (one["state"], one["count"], one["bytes"]) for one in result}
     assert states["model"] == ("files", 1, 10)
     assert states["checkpoints"] == ("empty", 0, 0)
     (folder / "w").unlink()
     folder.rmdir()
     assert (await outputs(jp_fetch, job_id))["state"] == "gone"
     assert (await refusal(outputs(jp_fetch, "nowhere")))[0] == 404
-    code, said = await refusal(ask(jp_fetch, "GET", "jobs", job_id, "outputs", channel="weights"))
-    assert (code, "model" in said["fix"]) == (404, True)
+    code, output = await refusal(ask(jp_fetch, "GET", "jobs", job_id, "outputs", channel="weights"))
+    assert (code, "model" in output["fix"]) == (404, True)
 
 
 async def test_outputs_of_a_running_job_are_listed(jp_fetch: Any, spec: dict[str, Any], tmp_path: Path) -> None:
@@ -98,8 +98,8 @@ async def test_thousands_of_files_are_paged_sorted_and_searched(jp_fetch: Any, j
     newest = await outputs(jp_fetch, job_id, sort="modified", order="desc", limit=2)
     assert [(file["path"], file["modified"]) for file in newest["files"]] == [("f1199", 1199), ("f1198", 1198)]
     assert (await outputs(jp_fetch, job_id, sort="bytes", order="desc", limit=1))["files"][0]["bytes"] == 6
-    found = await outputs(jp_fetch, job_id, match="F119")
-    assert (found["matching"], found["count"]) == (10, 1200)
+    result = await outputs(jp_fetch, job_id, match="F119")
+    assert (result["matching"], result["count"]) == (10, 1200)
     for wrong in ({"sort": "x"}, {"order": "x"}, {"limit": 0}, {"limit": 501}, {"offset": -1}):
         assert (await refusal(outputs(jp_fetch, job_id, **wrong)))[0] == 400
 
@@ -150,21 +150,21 @@ async def test_links_devices_and_pipes_are_not_followed(jp_fetch: Any, job: tupl
     os.chdir(folder)
     listening.bind("socket")
     os.chdir(here)
-    found = {file["path"]: file["problem"] for file in (await outputs(jp_fetch, job_id))["files"]}
-    assert {path for path, problem in found.items() if not problem} == {"good", "sub/best"}
-    assert found.keys() == {*links, "tree", "pipe", "socket", "good", "sub/best"}
+    result = {file["path"]: file["problem"] for file in (await outputs(jp_fetch, job_id))["files"]}
+    assert {path for path, problem in result.items() if not problem} == {"good", "sub/best"}
+    assert result.keys() == {*links, "tree", "pipe", "socket", "good", "sub/best"}
     assert (await fetch(jp_fetch, job_id, "sub/best")).body == b"good"
     bad = [*links, "tree", "pipe", "socket", "tree/secret", "sub/../good", "../model/good", "/etc/passwd", ""]
     for path in bad:
         body = {"folder": str(tmp_path / "x"), "files": [path]}
-        for asked in (
+        for request in (
             fetch(jp_fetch, job_id, path),
             ask(jp_fetch, "GET", "jobs", job_id, "outputs", "model", "text", path=path),
             ask(jp_fetch, "POST", "jobs", job_id, "download", body=body),
         ):
-            assert (await refusal(asked))[0] == 404, path
+            assert (await refusal(request))[0] == 404, path
     copy = await copied(jp_fetch, job_id, folder=str(tmp_path / "x"))
-    assert (copy["status"], copy["files"], copy["left_out"]) == ("done", 2, len(found) - 2)
+    assert (copy["status"], copy["files"], copy["left_out"]) == ("done", 2, len(result) - 2)
     listening.close()
 
 
@@ -231,8 +231,8 @@ async def test_outputs_are_copied_into_the_workspace(jp_fetch: Any, job: tuple[s
     copy = await copied(jp_fetch, job_id, folder="my models/a")
     assert (copy["status"], copy["place"], copy["done"]) == ("done", "my models/a", copy["bytes"])
     assert (jp_root_dir / "my models/a/sub/w").stat().st_size == 5_000_000
-    code, said = await refusal(copied(jp_fetch, job_id, folder="my models/a"))
-    assert (code, sorted(said["details"]["files"])) == (409, ["sub/w", "v"])
+    code, reply = await refusal(copied(jp_fetch, job_id, folder="my models/a"))
+    assert (code, sorted(reply["details"]["files"])) == (409, ["sub/w", "v"])
     assert (await copied(jp_fetch, job_id, folder="my models/a", overwrite=True))["status"] == "done"
     assert (await ask(jp_fetch, "GET", "jobs", job_id, "copies"))["copies"][0]["id"] == copy["id"]
     (jp_root_dir / "out").symlink_to(jp_root_dir.parent)

@@ -25,10 +25,10 @@ async def ask(fetch: Fetch, method: str, *path: str, body: object = None, **more
 
 
 async def test_catalogue_is_served_by_language(jp_fetch: Fetch, jp_auth_header: dict[str, str]) -> None:
-    found = await ask(jp_fetch, "GET", "catalogue", params={"language": "zh-CN"})
-    assert found["texts"][""]["language"] == "zh-CN"
-    assert found["texts"]["running"] == ["运行中"]
-    assert (await ask(jp_fetch, "GET", "catalogue", headers=jp_auth_header | CHINESE))["texts"] == found["texts"]
+    result = await ask(jp_fetch, "GET", "catalogue", params={"language": "zh-CN"})
+    assert result["texts"][""]["language"] == "zh-CN"
+    assert result["texts"]["running"] == ["运行中"]
+    assert (await ask(jp_fetch, "GET", "catalogue", headers=jp_auth_header | CHINESE))["texts"] == result["texts"]
     for nothing in ("en", "fr", "../../zh_CN", "zh-TW"):
         assert (await ask(jp_fetch, "GET", "catalogue", params={"language": nothing}))["texts"] == {}
 
@@ -37,19 +37,19 @@ async def test_tutorials_are_copied_without_overwriting(
     jp_fetch: Fetch, jp_root_dir: Path, jp_auth_header: dict[str, str]
 ) -> None:
     (jp_root_dir / "work").mkdir()
-    found = await ask(jp_fetch, "POST", "tutorials", body={"folder": "work"})
-    assert (found["place"], found["first"]) == ("work/pai-tutorials", "tutorial.ipynb")
+    result = await ask(jp_fetch, "POST", "tutorials", body={"folder": "work"})
+    assert (result["place"], result["first"]) == ("work/pai-tutorials", "tutorial.ipynb")
     folder = jp_root_dir / "work/pai-tutorials"
-    assert sorted(found["given"]) == sorted(path.name for path in folder.iterdir())
+    assert sorted(result["given"]) == sorted(path.name for path in folder.iterdir())
     (folder / "folder.ipynb").write_text("mine")
     (folder / "metrics.ipynb").unlink()
-    found = await ask(jp_fetch, "POST", "tutorials", body={"folder": "/work/"})
-    assert found["given"] == ["metrics.ipynb"]
+    result = await ask(jp_fetch, "POST", "tutorials", body={"folder": "/work/"})
+    assert result["given"] == ["metrics.ipynb"]
     assert (folder / "folder.ipynb").read_text() == "mine"
-    found = await ask(jp_fetch, "POST", "tutorials", body={}, headers=jp_auth_header | CHINESE)
-    assert found["first"] == "tutorial.zh-CN.ipynb"
-    assert found["given"]
-    assert all(name.endswith(".zh-CN.ipynb") for name in found["given"])
+    result = await ask(jp_fetch, "POST", "tutorials", body={}, headers=jp_auth_header | CHINESE)
+    assert result["first"] == "tutorial.zh-CN.ipynb"
+    assert result["given"]
+    assert all(name.endswith(".zh-CN.ipynb") for name in result["given"])
     (jp_root_dir / "file").write_text("")
     for folder_name, status in (("../out", 400), ("file", 409)):
         with pytest.raises(HTTPClientError) as caught:
@@ -67,9 +67,9 @@ async def test_settings_are_written_into_the_user_file_only(
     file.parent.mkdir(parents=True, exist_ok=True)
     text = '# mine\n[profiles.a]\nbackend = "local" # here\n'
     file.write_text(text)
-    found = await ask(jp_fetch, "GET", "settings")
-    assert found["values"] == {"disk": {}, "tensorboard": {}}
-    assert found["defaults"] == {"disk": {"limit": "", "environment_days": 7}, "tensorboard": {"idle_minutes": 30}}
+    result = await ask(jp_fetch, "GET", "settings")
+    assert result["values"] == {"disk": {}, "tensorboard": {}}
+    assert result["defaults"] == {"disk": {"limit": "", "environment_days": 7}, "tensorboard": {"idle_minutes": 30}}
     body: dict[str, Any] = {"disk": {"limit": "5GB"}, "tensorboard": {"idle_minutes": 60}}
     assert (await ask(jp_fetch, "PUT", "settings", body=body))["values"] == body
     assert file.read_text().startswith(text)

@@ -32,8 +32,8 @@ async def test_platform_replies_conform_to_the_openapi_document(jp_fetch: Any, p
     assert image["version"] == "1.6.0"
     machines = check("instances", await ask(jp_fetch, "GET", "instances", backend="pai"))
     assert (machines["profile"], machines["quotas"][0]["id"]) == ("pai", "quota1stand")
-    found = check("doctor", await ask(jp_fetch, "GET", "doctor", backend="pai"))["findings"]
-    assert {finding["state"] for finding in found} == {"ok"}
+    result = check("doctor", await ask(jp_fetch, "GET", "doctor", backend="pai"))["findings"]
+    assert {finding["state"] for finding in result} == {"ok"}
     (remote_id,) = pai.add_jobs(1)
     (listed,) = check("remote_jobs", await ask(jp_fetch, "GET", "remote-jobs", backend="pai"))["jobs"]
     assert listed["remote_id"] == remote_id

@@ -99,14 +99,14 @@ def test_pages_and_kernels_obey_the_reloaded_policy(managed: RealServer, rules: 
     notebook = managed.notebook()
     notebook.run("%pai submit --command 'echo up' --as job --wait")
     rules(CLOSED)
-    status, told = refused(managed, {"spec": SPEC})
-    assert (status, told["code"]) == (400, "NotAllowed")
-    assert (told["details"]["rule"], told["details"]["contact"]) == ("local", "ml-ops@example.com")
-    assert told["details"]["faults"].keys() == {"profile"}
+    status, reply = refused(managed, {"spec": SPEC})
+    assert (status, reply["code"]) == (400, "NotAllowed")
+    assert (reply["details"]["rule"], reply["details"]["contact"]) == ("local", "ml-ops@example.com")
+    assert reply["details"]["faults"].keys() == {"profile"}
     for line in ("%pai submit --command true", "%pai rerun last", "job.rerun()"):
-        said = notebook.run(line, check=False).error
-        assert "NotAllowed: Jobs are not allowed on this machine." in said, line
-        assert "Contact: ml-ops@example.com." in said, line
+        message = notebook.run(line, check=False).error
+        assert "NotAllowed: Jobs are not allowed on this machine." in message, line
+        assert "Contact: ml-ops@example.com." in message, line
     assert managed.rest("GET", "/pai/api/v1/jobs")["total"] == 1
     rules("")
     managed.rest("POST", "/pai/api/v1/jobs", {"spec": SPEC})
@@ -171,9 +171,9 @@ def test_unwritable_audit_file_blocks_only_if_required(
     job = managed.rest("POST", "/pai/api/v1/jobs", {"spec": SPEC})["job"]
     rules(f"[policy]\naudit_file = '{file}'\naudit_required = {str(required).lower()}\ncontact = 'ops'\n")
     if required:
-        _status, told = refused(managed, {"spec": SPEC})
-        assert f"{file} cannot be written: No such file or directory." in told["message"]
-        assert "Rule `audit_required`" in told["fix"]
+        _status, reply = refused(managed, {"spec": SPEC})
+        assert f"{file} cannot be written: No such file or directory." in reply["message"]
+        assert "Rule `audit_required`" in reply["fix"]
     else:
         managed.rest("POST", "/pai/api/v1/jobs", {"spec": SPEC})
     # A stop is never refused.
@@ -238,7 +238,7 @@ def test_hub_receives_activity_and_audit_has_the_hub_user(
     rules("[policy]\njobs_keep_server = false\n")
     last = len(hub.activity)
     until(lambda: len(hub.activity) >= last + 16, timeout=90)
-    assert len({told["last_activity"] for told in hub.activity[-8:]}) == 1
+    assert len({reply["last_activity"] for reply in hub.activity[-8:]}) == 1
     server.rest("POST", f"/pai/api/v1/jobs/{job['id']}/stop", {})
 
 

@@ -74,12 +74,12 @@ async def check_forms(jp_fetch: Any, check: Check) -> None:
     check("recipe", await ask(jp_fetch, "POST", "recipe", body={"spec": script}))
     kinds = check("instances", await ask(jp_fetch, "GET", "instances"))
     assert (kinds["profile"], kinds["instances"][0]["name"]) == ("local", "local")
-    found = check("inspect", await ask(jp_fetch, "POST", "inspect", body={"spec": script}))
-    assert [(one["name"], one["type"], one["file"], one["line"]) for one in found["hyperparameters"]] == [
+    result = check("inspect", await ask(jp_fetch, "POST", "inspect", body={"spec": script}))
+    assert [(one["name"], one["type"], one["file"], one["line"]) for one in result["hyperparameters"]] == [
         ("lr", "float", "a.py", 3)
     ]
-    assert [bool(file["problem"]) for file in found["files"]] == [True, False]
-    assert (found["closed"], len(found["notes"])) == (True, 1)
+    assert [bool(file["problem"]) for file in result["files"]] == [True, False]
+    assert (result["closed"], len(result["notes"])) == (True, 1)
     assert check("preview", await ask(jp_fetch, "POST", "preview", body={"spec": script}))["hyperparameters"]
 
 
@@ -197,9 +197,9 @@ async def test_job_is_returned_as_code(jp_fetch: Any, spec: dict[str, Any], tmp_
     job = await run(jp_fetch, wanted)
     assert job["spec"]["output_path"].startswith(str(tmp_path))
     await ask(jp_fetch, "PATCH", "jobs", job["id"], "labels", body={"a": None})
-    found = await ask(jp_fetch, "GET", "jobs", job["id"], "code")
-    assert found.keys() == {"cell", "cli", "python", "json"}
-    again = json.loads(found["json"])
+    result = await ask(jp_fetch, "GET", "jobs", job["id"], "code")
+    assert result.keys() == {"cell", "cli", "python", "json"}
+    again = json.loads(result["json"])
     assert (again["hyperparameters"], again["labels"], "output_path" in again) == ({"lr": "0.1"}, {"a": "b"}, False)
     assert (await run(jp_fetch, again))["spec"]["output_path"] != job["spec"]["output_path"]
 
@@ -210,8 +210,8 @@ async def test_metrics_are_downsampled_and_sliced(jp_fetch: Any, spec: dict[str,
     job = await run(jp_fetch, spec | {"command": command, "metric_definitions": [{"name": "n", "regex": r"n=(\w+)"}]})
 
     async def points(**params: Any) -> dict[str, Any]:
-        found = await ask(jp_fetch, "GET", "jobs", job["id"], "metrics", **params)
-        return dict(found["metrics"]["n"])
+        result = await ask(jp_fetch, "GET", "jobs", job["id"], "metrics", **params)
+        return dict(result["metrics"]["n"])
 
     whole = await points()
     assert (whole["start"], whole["end"], len(whole["step"])) == (0, count, count)
@@ -230,10 +230,10 @@ async def test_metrics_are_downsampled_and_sliced(jp_fetch: Any, spec: dict[str,
 
 async def test_profiles_are_created_changed_and_removed(jp_fetch: Any) -> None:
     body = {"values": {"backend": "local", "max_run_time": 60}, "default": True}
-    found = await ask(jp_fetch, "PUT", "profiles", "work", body=body)
-    assert found["default"] == "work"
-    found = await ask(jp_fetch, "DELETE", "profiles", "work")
-    assert [profile["name"] for profile in found["profiles"]] == ["local"]
+    result = await ask(jp_fetch, "PUT", "profiles", "work", body=body)
+    assert result["default"] == "work"
+    result = await ask(jp_fetch, "DELETE", "profiles", "work")
+    assert [profile["name"] for profile in result["profiles"]] == ["local"]
 
 
 async def test_log_is_served_byte_for_byte(jp_fetch: Any, spec: dict[str, Any]) -> None:
@@ -260,9 +260,9 @@ async def test_log_is_paged_by_lines(jp_fetch: Any, spec: dict[str, Any]) -> Non
 
     assert await page(lines=2) == (b"1\n2\n", {"Offset": "0", "Line": "0", "Lines": "100000"})
     offset = len("".join(f"{n}\n" for n in range(1, 50_001)))
-    found = {"Offset": str(offset), "Line": "50000", "Lines": "100000"}
-    assert await page(line=50_000, lines=3) == (b"50001\n50002\n50003\n", found)
-    assert await page(line=50_000, lines=3, limit=8) == (b"50001\n50", found)
+    result = {"Offset": str(offset), "Line": "50000", "Lines": "100000"}
+    assert await page(line=50_000, lines=3) == (b"50001\n50002\n50003\n", result)
+    assert await page(line=50_000, lines=3, limit=8) == (b"50001\n50", result)
     assert (await page(line=99_999))[0] == b"100000\n"
     assert (await page(line=100_000, lines=5))[0] == b""
     assert (await page(line=10**9, lines=5))[1]["Line"] == "100000"
@@ -279,8 +279,8 @@ async def test_following_a_log_ends_with_the_job(jp_fetch: Any, spec: dict[str, 
 async def test_list_of_jobs_is_filtered(jp_fetch: Any, spec: dict[str, Any]) -> None:
     for n in range(3):
         await run(jp_fetch, spec | {"name": f"job {n}", "labels": {"n": n}, "hyperparameters": {"n": 9 + n}})
-    found = await ask(jp_fetch, "GET", "jobs", name="job 1")
-    assert [job["name"] for job in found["jobs"]] == ["job 1"]
+    result = await ask(jp_fetch, "GET", "jobs", name="job 1")
+    assert [job["name"] for job in result["jobs"]] == ["job 1"]
     assert (await ask(jp_fetch, "GET", "jobs", label="n=2"))["total"] == 1
     assert (await ask(jp_fetch, "GET", "jobs", status="failed"))["total"] == 0
     assert (await ask(jp_fetch, "GET", "jobs", backend="local"))["total"] == 3
@@ -383,10 +383,10 @@ async def test_impossible_requests_get_an_error_with_a_message(
         await jp_fetch(*PREFIX, *path, method=method, params=params, body=body, allow_nonstandard_methods=True)
     assert caught.value.code == status
     assert caught.value.response is not None
-    said = json.loads(caught.value.response.body)
-    assert said.keys() == {"code", "message", "fix", "details"}
-    assert words in said["message"] + said["fix"]
-    assert "Traceback" not in said["message"]
+    message = json.loads(caught.value.response.body)
+    assert message.keys() == {"code", "message", "fix", "details"}
+    assert words in message["message"] + message["fix"]
+    assert "Traceback" not in message["message"]
 
 
 async def test_errors_follow_the_accept_language_header(jp_fetch: Any) -> None:

@@ -35,7 +35,7 @@ def submit(server: RealServer, command: str, **spec: Any) -> str:
 
 
 def ended(server: RealServer, job: str) -> dict[str, Any]:
-    return until(lambda: (found := server.job(job))["ended_at"] and found, timeout=200)
+    return until(lambda: (result := server.job(job))["ended_at"] and result, timeout=200)
 
 
 def metric(name: str, pattern: str) -> dict[str, str]:
@@ -53,11 +53,11 @@ def test_exploding_patterns_do_not_delay_other_jobs(server: RealServer, home: Ho
     (tmp_path / "go").touch()
     assert ended(server, other)["metrics"]["n"]["value"] == 2
     for job in bad:
-        found = ended(server, job)
-        assert (found["status"], found["metrics"]["loss"]["value"]) == ("succeeded", 0.5)
+        result = ended(server, job)
+        assert (result["status"], result["metrics"]["loss"]["value"]) == ("succeeded", 0.5)
         for name, pattern in BLOWING.items():
-            assert any(f"`{name}`" in note and pattern in note for note in found["notes"]), (name, found["notes"])
-        assert not any("`loss`" in note for note in found["notes"])
+            assert any(f"`{name}`" in note and pattern in note for note in result["notes"]), (name, result["notes"])
+        assert not any("`loss`" in note for note in result["notes"])
     # The other job, the last to come, did not wait for those whose patterns were being tried.
     order = _ends(events)
     assert order.index(other) < order.index(bad[-1])
@@ -73,19 +73,19 @@ def _events(server: RealServer) -> websocket.WebSocket:
 
 def _ends(socket: websocket.WebSocket) -> list[str]:
     """The jobs in the order in which they ended, of the six that there are."""
-    found: list[str] = []
-    while len(found) < 6:
+    results: list[str] = []
+    while len(results) < 6:
         for job in json.loads(socket.recv())["jobs"]:
-            if job["ended_at"] and job["id"] not in found:
-                found.append(job["id"])
+            if job["ended_at"] and job["id"] not in results:
+                results.append(job["id"])
     socket.close()
-    return found
+    return results
 
 
 def test_number_of_metrics_is_limited(server: RealServer, home: Home) -> None:
     write = """for n in range(30_000): print('[pai] {"metric": "m%d", "value": 1}' % n)"""
     job = submit(server, "python write.py", source={"files": {"write.py": write}})
-    found = ended(server, job)
-    assert len(found["metrics"]) == 1_000
-    assert any("1000" in note or "1,000" in note for note in found["notes"])
+    result = ended(server, job)
+    assert len(result["metrics"]) == 1_000
+    assert any("1000" in note or "1,000" in note for note in result["notes"])
     assert len(list(home.job(job).series.iterdir())) == 1_001

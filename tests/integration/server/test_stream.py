@@ -19,8 +19,8 @@ class Tab:
     def __init__(self, socket: Any) -> None:
         self.socket = socket
 
-    async def send(self, said: object) -> None:
-        await self.socket.write_message(said if isinstance(said, str) else json.dumps(said))
+    async def send(self, reply: object) -> None:
+        await self.socket.write_message(reply if isinstance(reply, str) else json.dumps(reply))
 
     async def subscribe(self, number: int, topic: str, **fields: Any) -> None:
         await self.send({"type": "subscribe", "id": number, "topic": topic} | fields)
@@ -33,13 +33,13 @@ class Tab:
 
     async def until_end(self, number: int) -> list[dict[str, Any]]:
         """All messages of a subscription up to its last."""
-        found = []
+        results = []
         while True:
-            said = await self.read()
-            if said["id"] == number:
-                found.append(said)
-                if said["type"] in ("end", "error"):
-                    return found
+            reply = await self.read()
+            if reply["id"] == number:
+                results.append(reply)
+                if reply["type"] in ("end", "error"):
+                    return results
 
 
 async def open_tab(jp_ws_fetch: Any) -> Tab:
@@ -57,15 +57,15 @@ async def test_job_and_log_are_streamed_live(jp_fetch: Any, jp_ws_fetch: Any, sp
     await tab.subscribe(2, "log", job=job)
     waiting, seen = {1, 2}, []
     while waiting:
-        seen.append(said := await tab.read())
-        if said["type"] == "end":
-            waiting.discard(said["id"])
-    states = [said["job"]["status"] for said in seen if said["type"] == "job"]
+        seen.append(reply := await tab.read())
+        if reply["type"] == "end":
+            waiting.discard(reply["id"])
+    states = [reply["job"]["status"] for reply in seen if reply["type"] == "job"]
     assert states[-1] == "succeeded"
-    log = [said for said in seen if said["type"] == "log"]
+    log = [reply for reply in seen if reply["type"] == "log"]
     assert len(log) > 1
-    assert "".join(said["text"] for said in log) == "1\n2\n3\n"
-    assert [said["offset"] for said in log[1:]] == [said["end"] for said in log[:-1]]
+    assert "".join(reply["text"] for reply in log) == "1\n2\n3\n"
+    assert [reply["offset"] for reply in log[1:]] == [reply["end"] for reply in log[:-1]]
     assert log[0]["instance"] == "worker-0"
 
 
@@ -77,7 +77,7 @@ async def test_changes_of_an_ended_job_are_streamed(jp_fetch: Any, jp_ws_fetch: 
     await ask(jp_fetch, "PATCH", "jobs", job, "labels", body={"best": "yes"})
     assert (await tab.read())["job"]["labels"] == {"best": "yes"}
     await ask(jp_fetch, "DELETE", "jobs", job)
-    assert [(said["type"], said["code"]) for said in await tab.until_end(1)] == [("error", "NotFound")]
+    assert [(reply["type"], reply["code"]) for reply in await tab.until_end(1)] == [("error", "NotFound")]
 
 
 async def test_reconnected_stream_continues_without_gaps_or_repeats(
@@ -90,10 +90,10 @@ async def test_reconnected_stream_continues_without_gaps_or_repeats(
     while True:
         tab = await open_tab(jp_ws_fetch)
         await tab.subscribe(1, "log", job=job, offset=offset)
-        said = await tab.read()
-        if said["type"] == "end":
+        reply = await tab.read()
+        if reply["type"] == "end":
             break
-        text, offset = text + said["text"], said["end"]
+        text, offset = text + reply["text"], reply["end"]
         tab.socket.close()
     assert text == "".join(f"行 {n}\n" for n in range(1, 301))
 
@@ -102,7 +102,7 @@ async def test_stream_never_splits_characters(jp_fetch: Any, jp_ws_fetch: Any, s
     job = await submit(jp_fetch, spec, r"printf '\344\270'; sleep 0.3; printf '\255\n\377\n\344'")
     tab = await open_tab(jp_ws_fetch)
     await tab.subscribe(1, "log", job=job)
-    assert "".join(said["text"] for said in (await tab.until_end(1))[:-1]) == "中\n�\n�"
+    assert "".join(reply["text"] for reply in (await tab.until_end(1))[:-1]) == "中\n�\n�"
 
 
 async def test_tail_streams_the_last_lines(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
@@ -117,10 +117,10 @@ async def test_latest_limits_the_first_message(jp_fetch: Any, jp_ws_fetch: Any, 
     job = await run(jp_fetch, spec | {"command": "seq 100000"})
     tab = await open_tab(jp_ws_fetch)
     await tab.subscribe(1, "log", job=job["id"], offset=6, latest=19)
-    said, end = await tab.until_end(1)
-    assert (said["text"], said["end"] - said["offset"], end["type"]) == ("99999\n100000\n", 13, "end")
-    await tab.subscribe(2, "log", job=job["id"], offset=said["offset"], latest=19)
-    assert (await tab.until_end(2))[0]["text"] == said["text"]
+    reply, end = await tab.until_end(1)
+    assert (reply["text"], reply["end"] - reply["offset"], end["type"]) == ("99999\n100000\n", 13, "end")
+    await tab.subscribe(2, "log", job=job["id"], offset=reply["offset"], latest=19)
+    assert (await tab.until_end(2))[0]["text"] == reply["text"]
 
 
 async def test_metrics_stream_starts_after_known_points(jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any]) -> None:
@@ -149,11 +149,11 @@ async def test_streamed_metrics_are_downsampled_with_right_positions(
     (tmp_path / "go").touch()
     again = await open_tab(jp_ws_fetch)
     await again.subscribe(2, "metrics", job=job, points=100, counts={"n": first["end"]})
-    rest = [said["metrics"]["n"] for said in (await again.until_end(2))[:-1]]
+    rest = [reply["metrics"]["n"] for reply in (await again.until_end(2))[:-1]]
     assert [step for part in rest for step in part["step"]] == list(range(count, count + 10))
     assert [part["start"] for part in rest] == [count, *(part["end"] for part in rest[:-1])]
     await again.subscribe(3, "metrics", job=job)
-    whole = [said["metrics"]["n"] for said in (await again.until_end(3))[:-1]]
+    whole = [reply["metrics"]["n"] for reply in (await again.until_end(3))[:-1]]
     assert len(whole) > 1
     assert [value for part in whole for value in part["value"]] == list(range(count + 10))
 
@@ -167,9 +167,9 @@ async def test_every_tab_receives_all_changes(jp_fetch: Any, jp_ws_fetch: Any, s
     for tab in tabs:
         states, deleted = [], False
         while not deleted:
-            said = await tab.read()
-            states += [found["status"] for found in said["jobs"]]
-            deleted = job["id"] in said["deleted"]
+            reply = await tab.read()
+            states += [result["status"] for result in reply["jobs"]]
+            deleted = job["id"] in reply["deleted"]
         assert set(states) <= {"starting", "running", "succeeded"}
 
 
@@ -207,9 +207,9 @@ async def test_ping_is_answered_with_pong(jp_ws_fetch: Any) -> None:
         ("[" * 100_000, "Invalid message"),
     ],
 )
-async def test_invalid_messages_get_an_error(jp_ws_fetch: Any, said: str, words: str) -> None:
+async def test_invalid_messages_get_an_error(jp_ws_fetch: Any, reply: str, words: str) -> None:
     tab = await open_tab(jp_ws_fetch)
-    await tab.send(said)
+    await tab.send(reply)
     answer = await tab.read()
     assert answer["type"] == "error"
     assert words in answer["message"]
@@ -227,8 +227,8 @@ async def test_jobs_topic_reports_its_start_and_ended_jobs(
     job = await submit(jp_fetch, spec, "true")
     ended: list[str] = []
     while not ended:
-        said = await tab.read()
-        ended += said["ended"]
+        reply = await tab.read()
+        ended += reply["ended"]
     assert ended == [job]
     # A subscription from the start repeats all changes; one from the end repeats nothing.
     again = await open_tab(jp_ws_fetch)
@@ -260,9 +260,9 @@ async def test_slow_reader_does_not_delay_others(jp_fetch: Any, jp_ws_fetch: Any
     slow, quick = await open_tab(jp_ws_fetch), await open_tab(jp_ws_fetch)
     await slow.subscribe(1, "log", job=job)
     await quick.subscribe(1, "log", job=job)
-    text = "".join(said["text"] for said in (await quick.until_end(1))[:-1])
+    text = "".join(reply["text"] for reply in (await quick.until_end(1))[:-1])
     assert text == "".join(f"{n}\n" for n in range(1, 400_001))
-    again = "".join(said["text"] for said in (await slow.until_end(1))[:-1])
+    again = "".join(reply["text"] for reply in (await slow.until_end(1))[:-1])
     assert again == text
 
 

@@ -78,11 +78,11 @@ class Site:
         """A job that is over at once."""
         spec |= {"name": name, "command": command, "source": {"files": {"a": ""}}}
         job = self.api("POST", "/jobs", {"spec": spec})["job"]["id"]
-        assert until(lambda: (found := self.server.job(job))["ended_at"] and found)["status"] == "succeeded"
+        assert until(lambda: (result := self.server.job(job))["ended_at"] and result)["status"] == "succeeded"
 
     def assert_running(self, job: str) -> bool:
-        found = self.server.job(job)
-        assert found["status"] in ("queued", "starting", "running"), found["reason"]
+        result = self.server.job(job)
+        assert result["status"] in ("queued", "starting", "running"), result["reason"]
         return True
 
     def clear(self) -> None:
@@ -178,15 +178,15 @@ def site(shared: Site) -> Iterator[Site]:
 
 def boards(place: Path) -> list[int]:
     """Return the TensorBoard processes of a state folder."""
-    found = []
+    results = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
             words, environment = (path / "cmdline").read_bytes(), (path / "environ").read_bytes()
         except OSError:
             continue
         if b"tensorboard/launcher" in words and str(place / "state").encode() in environment:
-            found.append(int(path.name))
-    return found
+            results.append(int(path.name))
+    return results
 
 
 SAME: Any = {"Sec_Fetch_Site": "same-origin", "Sec_Fetch_Mode": "cors", "Sec_Fetch_Dest": "empty"}
@@ -216,16 +216,16 @@ def test_tensorboard_of_a_running_job_is_served(site: Site) -> None:
     ]
     assert site.server.job(job)["status"] == "running"
     # TensorBoard's own page asks so for its charts: without any token, but from this site.
-    asked = (
+    request = (
         b'--x\r\nContent-Disposition: form-data; name="requests"\r\n\r\n'
         b'[{"plugin": "scalars", "tag": "loss"}]\r\n--x--\r\n'
     )
     address = f"{board['address']}experiment/defaultExperimentId/data/plugin/timeseries/timeSeries"
     headers = {"Content_Type": "multipart/form-data; boundary=x"}
-    (found,) = site.json(address, asked, **headers, **SAME)
-    assert [point["step"] for point in found["runToSeries"]["net-1-b"]] == [0, 1, 2]
+    (result,) = site.json(address, request, **headers, **SAME)
+    assert [point["step"] for point in result["runToSeries"]["net-1-b"]] == [0, 1, 2]
     origin = site.server.url.removesuffix(BASE.rstrip("/"))
-    assert site.json(address, asked, **headers, Origin=origin)
+    assert site.json(address, request, **headers, Origin=origin)
     # Once more: the same one, also by name.
     assert site.start(name) == site.start(job) == board
     assert site.api("GET", "/tensorboards") == {"tensorboards": [board]}
@@ -356,10 +356,10 @@ def test_tensorboard_ends_with_its_server(home: Home, tmp_path: Path) -> None:
 
 def test_impossible_tensorboards_are_rejected(site: Site) -> None:
     site.run("empty", "true")
-    said = site.refused("POST", "/tensorboards", {"jobs": ["empty"]})
-    assert (said["status"], said["code"]) == (404, "NotFound")
-    assert "has written nothing for TensorBoard" in said["message"]
-    assert "PAI_OUTPUT_TENSORBOARD" in said["fix"]
+    reply = site.refused("POST", "/tensorboards", {"jobs": ["empty"]})
+    assert (reply["status"], reply["code"]) == (404, "NotFound")
+    assert "has written nothing for TensorBoard" in reply["message"]
+    assert "PAI_OUTPUT_TENSORBOARD" in reply["fix"]
     assert site.refused("POST", "/tensorboards", {"jobs": []})["status"] == 400
     assert site.refused("POST", "/tensorboards", {"jobs": ["nothing"]})["status"] == 404
     assert not boards(site.place)
@@ -371,8 +371,8 @@ def test_missing_or_broken_tensorboard_is_reported(home: Home, tmp_path: Path) -
     module.parent.mkdir(parents=True)
     module.write_text("raise ModuleNotFoundError('nothing there', name='tensorboard')")
     site.run("without", WRITE)
-    said = site.refused("POST", "/tensorboards", {"jobs": ["without"]})
-    assert (said["status"], said["fix"]) == (404, f"Install it: {sys.executable} -m pip install tensorboard")
+    reply = site.refused("POST", "/tensorboards", {"jobs": ["without"]})
+    assert (reply["status"], reply["fix"]) == (404, f"Install it: {sys.executable} -m pip install tensorboard")
     # The interpreter of a job may have it where the server's has not.
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nunset PYTHONPATH\nexec {sys.executable} "$@"\n')
@@ -380,8 +380,8 @@ def test_missing_or_broken_tensorboard_is_reported(home: Home, tmp_path: Path) -
     site.run("with", WRITE, python=str(python))
     assert site.json(site.start("with")["address"] + "data/environment", **SAME)["window_title"] == "with · TensorBoard"
     module.write_text("raise RuntimeError('protobuf is too old')")
-    said = site.refused("POST", "/tensorboards", {"jobs": ["without"]})
-    assert (said["status"], said["code"]) == (502, "BackendError")
-    assert "protobuf is too old" in said["message"]
-    assert sys.executable in said["fix"]
+    reply = site.refused("POST", "/tensorboards", {"jobs": ["without"]})
+    assert (reply["status"], reply["code"]) == (502, "BackendError")
+    assert "protobuf is too old" in reply["message"]
+    assert sys.executable in reply["fix"]
     site.end()

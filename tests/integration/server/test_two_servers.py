@@ -48,7 +48,7 @@ def test_job_of_one_server_is_shown_and_stopped_by_the_other(
     until(lambda: second.job(job_id)["status"] == "running")
     first.kill()
     (tmp_path / "go").touch()
-    job = until(lambda: found if (found := second.job(job_id))["ended_at"] else {})
+    job = until(lambda: result if (result := second.job(job_id))["ended_at"] else {})
     assert (job["status"], processes_of(job_id)) == ("succeeded", [])
     points = second.rest("GET", f"/pai/api/v1/jobs/{job_id}/metrics")["metrics"]["n"]["value"]
     assert points == [*range(1, HALF + 1)] * 2

@@ -39,9 +39,9 @@ def test_values_take_the_type_of_their_default(default: str, text: str, value: o
     code, notes = parameters.assignments(
         {"学习率": text}, parameters.defaults(f"%matplotlib inline\n学习率 = {default}")
     )
-    found: dict[str, object] = {}
-    exec(code, found)
-    assert (found["学习率"], type(found["学习率"])) == (value, type(value))
+    result: dict[str, object] = {}
+    exec(code, result)
+    assert (result["学习率"], type(result["学习率"])) == (value, type(value))
     assert notes == []
 
 

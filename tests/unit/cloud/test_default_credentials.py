@@ -161,13 +161,13 @@ def test_temporary_key_is_renewed_before_it_expires(server: Answers, monkeypatch
 def test_concurrent_threads_fetch_a_key_once(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALIBABA_CLOUD_CREDENTIALS_URI", f"{server.url}/keys")
     server.say(reply(200, lent("short", 60)))
-    chain, found = KeyChain(), []
-    threads = [threading.Thread(target=lambda: found.append(chain.now().id)) for _n in range(16)]
+    chain, result = KeyChain(), []
+    threads = [threading.Thread(target=lambda: result.append(chain.now().id)) for _n in range(16)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert (found, len(server.seen)) == (["short"] * 16, 1)
+    assert (result, len(server.seen)) == (["short"] * 16, 1)
 
 
 def test_rejected_key_is_fetched_again(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,10 +210,10 @@ def test_reply_of_a_key_source_is_not_logged(server: Answers, own_home: Path) ->
 
 def test_fetching_keys_does_not_block_the_event_loop(server: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALIBABA_CLOUD_CREDENTIALS_URI", f"{server.url}/keys")
-    asked, go_on = threading.Event(), threading.Event()
+    request, go_on = threading.Event(), threading.Event()
 
     def slow(handler: Any) -> None:
-        asked.set()
+        request.set()
         go_on.wait(30)
         reply(200, lent("slow", 7200))(handler)
 
@@ -221,7 +221,7 @@ def test_fetching_keys_does_not_block_the_event_loop(server: Answers, monkeypatc
 
     async def work() -> str:
         key = asyncio.create_task(account().key())
-        while not asked.is_set():
+        while not request.is_set():
             await asyncio.sleep(0.01)
         # The loop runs while the source does not answer.
         go_on.set()
@@ -242,9 +242,9 @@ def test_profile_without_a_region_is_rejected() -> None:
     ("named", "variable", "found"),
     [("vpc", "PUBLIC", "vpc"), ("", "VPC", "vpc"), ("", "PUBLIC", "public"), ("public", "VPC", "public")],
 )
-def test_configured_network_is_used(named: str, variable: str, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configured_network_is_used(named: str, variable: str, result: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAI_NETWORK_TYPE", variable)
-    assert run(account(network=named).network) == found
+    assert run(account(network=named).network) == result
 
 
 def test_unreachable_vpc_selects_public_hosts() -> None:
@@ -299,9 +299,9 @@ def test_missing_workspace_or_bucket_names_the_setting(server: Answers, monkeypa
 
 
 def test_sdk_configuration_is_discovered_as_a_profile(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = {"region_id": "cn-shanghai", "workspace_id": 12, "oss_bucket_name": "b", "access_key_secret": "x"}
+    output = {"region_id": "cn-shanghai", "workspace_id": 12, "oss_bucket_name": "b", "access_key_secret": "x"}
     (own_home / ".pai").mkdir()
-    (own_home / ".pai/config.json").write_text(json.dumps(said))
+    (own_home / ".pai/config.json").write_text(json.dumps(output))
     assert discover() == {"region_id": "cn-shanghai", "workspace_id": "12", "oss_bucket_name": "b"}
     (own_home / "else.json").write_text('{"region_id": "cn-beijing"}')
     monkeypatch.setenv("PAI_CONFIG_PATH", str(own_home / "else.json"))
@@ -329,16 +329,16 @@ MODELS = {"local": files.ProfileSettings, "pai": AliyunSettings}
 
 
 def test_settings_file_overrides_discovered_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = {"pai": {"region_id": "cn-shanghai", "workspace_id": "12"}}
+    result = {"pai": {"region_id": "cn-shanghai", "workspace_id": "12"}}
     monkeypatch.setenv("JUPYTER_PAI_CONFIG", str(tmp_path / "own.toml"))
-    assert files.load(MODELS, found).pick("pai").settings.model_dump()["region_id"] == "cn-shanghai"
-    assert files.load(MODELS, found).pick("pai").file is None
+    assert files.load(MODELS, result).pick("pai").settings.model_dump()["region_id"] == "cn-shanghai"
+    assert files.load(MODELS, result).pick("pai").file is None
     (tmp_path / "own.toml").write_text("[profiles.pai]\nworkspace_id = 13\n")
-    settings = files.load(MODELS, found).pick("pai").settings
+    settings = files.load(MODELS, result).pick("pai").settings
     assert isinstance(settings, AliyunSettings)
     assert (settings.region_id, settings.workspace_id) == ("cn-shanghai", "13")
     (tmp_path / "own.toml").write_text('[profiles.pai]\nbackend = "local"\n')
-    assert files.load(MODELS, found).pick("pai").backend == "local"
+    assert files.load(MODELS, result).pick("pai").backend == "local"
 
 
 def test_invalid_discovered_profile_is_ignored() -> None:
@@ -356,11 +356,11 @@ def test_invalid_discovered_profile_is_ignored() -> None:
     ],
 )
 def test_invalid_setting_is_reported_with_its_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: str, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: str, output: str
 ) -> None:
     monkeypatch.setenv("JUPYTER_PAI_CONFIG", str(tmp_path / "own.toml"))
     (tmp_path / "own.toml").write_text(f'[profiles.work]\nbackend = "pai"\n{key} = {value}\n')
-    with pytest.raises(SettingsError, match=said) as caught:
+    with pytest.raises(SettingsError, match=output) as caught:
         files.load(MODELS)
     assert "line 3" in caught.value.message
     assert "Value error" not in caught.value.message

@@ -291,11 +291,11 @@ def test_errors_and_logs_contain_no_key(server: Answers, caplog: pytest.LogCaptu
     with pytest.raises(CredentialsError) as caught:
         call(server)
     frames = "".join(traceback.format_exception(caught.value))
-    told = f"{caught.value} {caught.value.as_json()} {frames} {caplog.text}"
-    assert "of+tests" not in told
-    assert "of%2Btests" not in told
-    assert "a-secret-of-tests" not in told
-    assert "server string to sign" in told
+    report = f"{caught.value} {caught.value.as_json()} {frames} {caplog.text}"
+    assert "of+tests" not in report
+    assert "of%2Btests" not in report
+    assert "a-secret-of-tests" not in report
+    assert "server string to sign" in report
 
 
 def test_unknown_region_is_named() -> None:

@@ -54,8 +54,8 @@ def test_body_is_signed_by_its_digest() -> None:
         "x-acs-action": "CreateTrainingJob",
         "x-acs-content-sha256": hashlib.sha256(body).hexdigest(),
     }
-    found = signature(authorization(KEY, "POST", "/api/v1/trainingjobs", "", headers))
-    assert found == "b7975bb6244a8f4e0c9be87ce5499af21740576b6fdf67ceafc5e69cb8cae3c9"
+    result = signature(authorization(KEY, "POST", "/api/v1/trainingjobs", "", headers))
+    assert result == "b7975bb6244a8f4e0c9be87ce5499af21740576b6fdf67ceafc5e69cb8cae3c9"
 
 
 def test_query_and_temporary_key_are_signed() -> None:
@@ -67,8 +67,8 @@ def test_query_and_temporary_key_are_signed() -> None:
         "x-acs-security-token": "tok/en+=",
         "x-acs-content-sha256": EMPTY,
     }
-    found = signature(authorization(KEY, "GET", "/api/v1/trainingjobs", query, headers))
-    assert found == "e5af66868c13b95fbcf244caeb92124c8d4cce95d5fbed422f4dcc987353766c"
+    result = signature(authorization(KEY, "GET", "/api/v1/trainingjobs", query, headers))
+    assert result == "e5af66868c13b95fbcf244caeb92124c8d4cce95d5fbed422f4dcc987353766c"
 
 
 def official(request: httpx.Request, query: dict[str, str]) -> str:

@@ -23,8 +23,8 @@ def options(*words: str) -> grammar.Options:
 
 
 def spec(folder: Path, *words: str, cell: str = "") -> dict[str, Any]:
-    asked = options(*words)
-    return spec_of(asked, NotebookContext(folder, "notebook"), target=asked.target, cell=cell)
+    request = options(*words)
+    return spec_of(request, NotebookContext(folder, "notebook"), target=request.target, cell=cell)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_help_lists_every_option() -> None:
 
 def test_options_become_a_spec(folder: Path) -> None:
     (folder / "train.py").touch()
-    found = spec(
+    result = spec(
         folder,
         *("train.py", "--hp", "lr=0.1", "--hp", "note=a=b c", "--input", "train=./data/", "--input", "x=oss://b/k"),
         *(
@@ -101,10 +101,10 @@ def test_options_become_a_spec(folder: Path) -> None:
         ),
         *("--base-name", "run", "--instance-type", "big", "--gpu", "1", "--memory", "16GiB", "--image", "img"),
     )
-    name = found.pop("name")
+    name = result.pop("name")
     assert name.startswith("run_")
     assert len(name) == len("run_20260102-030405")
-    assert found == {
+    assert result == {
         "entry_point": "train.py",
         "hyperparameters": {"lr": "0.1", "note": "a=b c"},
         "inputs": {"train": f"{folder}/data/", "x": "oss://b/k"},
@@ -172,16 +172,16 @@ def test_target_selects_folder_and_entry_point(folder: Path, target: str, source
     for name in ("train.py", "sub/train.py", "run.sh", "../elsewhere/other.py"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).touch()
-    found = spec(folder, target)
-    assert found["source"]["folder"] == str((folder / source).resolve())
-    assert found["entry_point"] == entry
+    result = spec(folder, target)
+    assert result["source"]["folder"] == str((folder / source).resolve())
+    assert result["entry_point"] == entry
 
 
 def test_script_is_resolved_in_the_source_folder(folder: Path) -> None:
     (folder / "code").mkdir()
     (folder / "code/go.py").touch()
-    found = spec(folder, "go.py", "--source", "code")
-    assert (found["source"]["folder"], found["entry_point"]) == (str(folder / "code"), "go.py")
+    result = spec(folder, "go.py", "--source", "code")
+    assert (result["source"]["folder"], result["entry_point"]) == (str(folder / "code"), "go.py")
 
 
 def test_folder_with_several_scripts_needs_an_entry_point(folder: Path) -> None:
@@ -196,22 +196,22 @@ def test_folder_with_several_scripts_needs_an_entry_point(folder: Path) -> None:
 
 def test_cell_becomes_a_file_with_an_unused_name(folder: Path) -> None:
     (folder / "pai_cell.py").touch()
-    found = spec(folder, cell="print(1)\n")
-    assert found["entry_point"] == "pai_cell_1.py"
-    assert found["source"]["files"] == {"pai_cell_1.py": "print(1)\n"}
+    result = spec(folder, cell="print(1)\n")
+    assert result["entry_point"] == "pai_cell_1.py"
+    assert result["source"]["files"] == {"pai_cell_1.py": "print(1)\n"}
 
 
 def test_notebook_runs_as_it_is_or_as_a_script(folder: Path) -> None:
     (folder / "sub").mkdir()
     notebook = {"cells": [{"cell_type": "code", "source": "print(1)", "metadata": {}}], "metadata": {}}
     (folder / "sub/work.ipynb").write_text(json.dumps(notebook))
-    found = spec(folder, "sub/work.ipynb")
-    assert (found["entry_point"], found["source"]["files"]) == ("sub/work.ipynb", {})
-    assert found["name"].startswith("work_")
-    found = spec(folder, "sub/work.ipynb", "--as-script")
-    assert found["entry_point"] == "sub/work.py"
-    assert "print(1)" in found["source"]["files"]["sub/work.py"]
-    assert found["name"].startswith("work_")
+    result = spec(folder, "sub/work.ipynb")
+    assert (result["entry_point"], result["source"]["files"]) == ("sub/work.ipynb", {})
+    assert result["name"].startswith("work_")
+    result = spec(folder, "sub/work.ipynb", "--as-script")
+    assert result["entry_point"] == "sub/work.py"
+    assert "print(1)" in result["source"]["files"]["sub/work.py"]
+    assert result["name"].startswith("work_")
 
 
 @pytest.mark.parametrize("suffix", ["json", "toml", "yaml"])
@@ -223,10 +223,10 @@ def test_options_override_the_spec_file(folder: Path, suffix: str) -> None:
         "yaml": "name: n\nentry_point: train.py\ncpu: 1\nhyperparameters: {a: 1, b: 2}\n",
     }[suffix]
     (folder / f"job.{suffix}").write_text(text)
-    found = spec(folder, "--spec", f"job.{suffix}", "--hp", "a=9", "--cpu", "4")
-    assert found["name"] == "n"
-    assert found["hyperparameters"] == {"a": "9", "b": 2}
-    assert found["cpu"] == 4.0
+    result = spec(folder, "--spec", f"job.{suffix}", "--hp", "a=9", "--cpu", "4")
+    assert result["name"] == "n"
+    assert result["hyperparameters"] == {"a": "9", "b": 2}
+    assert result["cpu"] == 4.0
 
 
 def test_unknown_notebook_folder_needs_a_source() -> None:
@@ -253,11 +253,11 @@ def test_any_words_are_parsed_or_rejected(words: list[str]) -> None:
 @given(VALUES, VALUES)
 def test_any_hyperparameter_is_kept_whole_or_rejected(name: str, value: str) -> None:
     try:
-        found = spec_of(options("--hp", f"{name}={value}", "--command", "x"), NotebookContext(Path("/tmp"), "n"))
+        result = spec_of(options("--hp", f"{name}={value}", "--command", "x"), NotebookContext(Path("/tmp"), "n"))
     except PaiError:
         return
     first, _equals, rest = f"{name}={value}".partition("=")
-    assert found["hyperparameters"] == {first: rest}
+    assert result["hyperparameters"] == {first: rest}
 
 
 def test_verbs_options_and_values_are_completed(engine: object) -> None:

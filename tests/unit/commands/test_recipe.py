@@ -180,5 +180,5 @@ def test_spec_without_options_survives_a_real_shell(home: Home, tmp_path: Path) 
         .replace("submit", "submit --dry-run --json", 1)
     )
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, cwd=tmp_path, check=True)
-    found = parse_spec(json.loads(done.stdout)["spec"])
-    assert found.model_copy(update={"profile": ""}) == spec
+    result = parse_spec(json.loads(done.stdout)["spec"])
+    assert result.model_copy(update={"profile": ""}) == spec

@@ -84,7 +84,7 @@ def test_credentials_of_an_older_model_are_not_used(home: Home) -> None:
 def test_validation_error_does_not_quote_the_credentials(home: Home, body: object) -> None:
     with pytest.raises(SpecError) as caught:
         Credentials().keep(Login, body)
-    said = json.dumps(caught.value.as_json())
-    assert not [word for word in ("a b c", "hush hush", '"abc"', "`abc`") if word in said]
+    message = json.dumps(caught.value.as_json())
+    assert not [word for word in ("a b c", "hush hush", '"abc"', "`abc`") if word in message]
     assert caught.value.details["faults"]
     assert not file().exists()

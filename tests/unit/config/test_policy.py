@@ -103,14 +103,14 @@ def test_matching_jobs_are_allowed(rules: dict[str, Any], fields: dict[str, Any]
 def test_documented_example_is_valid(system: SystemFile, document: str) -> None:
     example = re.search(r"```toml\n(.*?)```", (ROOT / "docs" / document).read_text("utf-8"), re.DOTALL)
     assert example
-    found = files.load(MODELS, system=system(example[1]))
-    team = found.pick()
-    assert (team.name, found.locked) == ("team", {"team"})
+    result = files.load(MODELS, system=system(example[1]))
+    team = result.pick()
+    assert (team.name, result.locked) == ("team", {"team"})
     defaults = team.settings
-    asked = spec(instance_type=defaults.default_instance_type, image=defaults.default_image)
-    found.policy.check(asked, team.name, team.backend)
+    request = spec(instance_type=defaults.default_instance_type, image=defaults.default_image)
+    result.policy.check(request, team.name, team.backend)
     with pytest.raises(NotAllowed, match="not allowed on this machine"):
-        found.policy.check(spec(), "local", "local")
+        result.policy.check(spec(), "local", "local")
 
 
 def test_patterns_are_case_sensitive() -> None:
@@ -186,11 +186,11 @@ def test_verbs_may_not_change_a_locked_profile(system: SystemFile, own: Path, en
         assert not own.exists()
     # To choose it changes nothing of it, and others are the user's own.
     engine.call("set_profile", profile="work", body={"default": True})
-    found = engine.call("set_profile", profile="mine", body={"values": {"backend": "local"}})
-    assert {profile["name"]: profile["locked"] for profile in found["profiles"]} == {
+    result = engine.call("set_profile", profile="mine", body={"values": {"backend": "local"}})
+    assert {profile["name"]: profile["locked"] for profile in result["profiles"]} == {
         "local": False, "work": True, "mine": False,
     }  # fmt: skip
-    assert found["default"] == "work"
+    assert result["default"] == "work"
 
 
 def test_lock_patterns_match_system_profiles_only(system: SystemFile, own: Path) -> None:
@@ -214,8 +214,8 @@ def test_policy_caps_limits_of_profiles(
 ) -> None:
     path = system("[policy]\nmax_run_time = 600\nprice_limit = 2.5\n")
     own.write_text(f"[profiles.pai]\nregion_id = 'cn-hangzhou'\n{own_limits}")
-    found: Any = files.load(MODELS, system=path).profiles["pai"].settings
-    assert (found.max_run_time, found.price_limit) == limits
+    result: Any = files.load(MODELS, system=path).profiles["pai"].settings
+    assert (result.max_run_time, result.price_limit) == limits
 
 
 def test_spec_carries_the_run_time_limit_for_other_backends() -> None:
@@ -287,8 +287,8 @@ def test_job_limit_holds_for_concurrent_submits(system: SystemFile, engine: Embe
             return f"{error.details['rule']}: {error.message}"
 
     with ThreadPoolExecutor(8) as pool:
-        told = list(pool.map(one, range(8)))
-    refused = [text for text in told if "jobs_at_a_time: Only 2 active jobs" in text]
+        reply = list(pool.map(one, range(8)))
+    refused = [text for text in reply if "jobs_at_a_time: Only 2 active jobs" in text]
     assert len(refused) == 6
     assert engine.call("list_jobs")["total"] == 2
     engine.call("stop", job="last")
@@ -313,9 +313,9 @@ def test_lists_contain_allowed_entries_only(system: SystemFile, own: Path, engin
     assert everything["left_out"] == 0
     names = [kind["name"] for kind in everything["instances"]]
     path = system(f"[policy]\ncontact = 'ada'\nprofiles = ['local']\ninstance_types = ['{names[0]}']\n")
-    found = engine.call("instances")
-    assert [kind["name"] for kind in found["instances"]] == names[:1]
-    assert found["left_out"] == len(names) - 1
+    result = engine.call("instances")
+    assert [kind["name"] for kind in result["instances"]] == names[:1]
+    assert result["left_out"] == len(names) - 1
     with pytest.raises(NotAllowed, match="`mine`"):
         engine.call("instances", profile="mine")
     refused = {profile["name"]: profile["refused"] for profile in engine.call("profiles")["profiles"]}

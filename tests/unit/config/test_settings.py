@@ -41,10 +41,10 @@ def test_unencodable_values_are_rejected_before_writing(file: Path, values: dict
 
 
 def test_default_profile_is_local(home: object) -> None:
-    found = files.load(MODELS)
-    assert found.default == "local"
-    assert found.pick().backend == "local"
-    assert found.pick().file is None
+    result = files.load(MODELS)
+    assert result.default == "local"
+    assert result.pick().backend == "local"
+    assert result.pick().file is None
 
 
 def test_settings_file_is_found_in_the_jupyter_config_folder(home: object, tmp_path: Path) -> None:
@@ -56,11 +56,11 @@ def test_settings_file_is_found_in_the_jupyter_config_folder(home: object, tmp_p
 
 def test_profiles_are_selected_by_name_backend_or_default(file: Path) -> None:
     file.write_text(TEXT)
-    found = files.load(MODELS)
-    assert sorted(found.profiles) == ["local", "work"]
-    assert found.pick().name == found.pick(backend="local").name == "work"
-    assert found.pick("local").name == "local"
-    assert found.pick("work").settings.max_run_time == 3600  # type: ignore[attr-defined]  # the local backend's key
+    result = files.load(MODELS)
+    assert sorted(result.profiles) == ["local", "work"]
+    assert result.pick().name == result.pick(backend="local").name == "work"
+    assert result.pick("local").name == "local"
+    assert result.pick("work").settings.max_run_time == 3600  # type: ignore[attr-defined]  # the local backend's key
 
 
 @pytest.mark.parametrize(

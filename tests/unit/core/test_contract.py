@@ -46,8 +46,8 @@ def test_numbers_and_booleans_are_typed(text: str, value: object) -> None:
 
 
 def test_short_variable_names_are_upper_case() -> None:
-    found, left = contract.variables("PAI_HPS_", ["epochs", "batch-size", "train.learning_rate"])
-    assert found == {
+    result, left = contract.variables("PAI_HPS_", ["epochs", "batch-size", "train.learning_rate"])
+    assert result == {
         "epochs": "PAI_HPS_EPOCHS",
         "batch-size": "PAI_HPS_BATCH_SIZE",
         "train.learning_rate": "PAI_HPS_TRAIN_LEARNING_RATE",
@@ -56,8 +56,8 @@ def test_short_variable_names_are_upper_case() -> None:
 
 
 def test_colliding_names_have_no_short_variable() -> None:
-    found, left = contract.variables("PAI_HPS_", ["a-b", "a_b", "学习率", "lr"])
-    assert found == {"lr": "PAI_HPS_LR"}
+    result, left = contract.variables("PAI_HPS_", ["a-b", "a_b", "学习率", "lr"])
+    assert result == {"lr": "PAI_HPS_LR"}
     assert sorted(left) == ["a-b", "a_b", "学习率"]
 
 
@@ -81,12 +81,12 @@ def test_option_like_values_are_joined(value: str) -> None:
 @given(st.dictionaries(NAMES, VALUES, max_size=4))
 def test_user_args_survive_a_round_trip(hyperparameters: dict[str, str]) -> None:
     words = shlex.split(contract.user_args(hyperparameters))
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     while words:
         word = words.pop(0)
         name, equals, value = word.removeprefix("--").partition("=")
-        found[name] = value if equals else words.pop(0)
-    assert found == hyperparameters
+        result[name] = value if equals else words.pop(0)
+    assert result == hyperparameters
 
 
 @pytest.mark.parametrize(
@@ -146,8 +146,8 @@ def test_valid_channels_are_accepted(name: str) -> None:
 def test_environment_equals_the_documented_example() -> None:
     layout = Layout()
     inputs = {"train": "", "test": "test.csv"}
-    found, left = contract.environment(layout, {"epochs": "10", "batch-size": "32"}, inputs, ["predictions"])
-    assert found == {
+    result, left = contract.environment(layout, {"epochs": "10", "batch-size": "32"}, inputs, ["predictions"])
+    assert result == {
         "PAI_WORKING_DIR": "/ml/usercode/",
         "PAI_CONFIG_DIR": "/ml/input/config/",
         "PAI_HPS": '{"epochs": 10, "batch-size": 32}',
@@ -168,9 +168,9 @@ def test_environment_equals_the_documented_example() -> None:
 @MANY
 @given(st.dictionaries(NAMES, VALUES, max_size=5))
 def test_pai_hps_is_json_of_all_hyperparameters(hyperparameters: dict[str, str]) -> None:
-    found, _left = contract.environment(Layout(), hyperparameters, {}, [])
-    assert json.loads(found["PAI_HPS"]).keys() == hyperparameters.keys()
-    assert all(set(name) <= set(string.ascii_uppercase + string.digits + "_") for name in found)
+    result, _left = contract.environment(Layout(), hyperparameters, {}, [])
+    assert json.loads(result["PAI_HPS"]).keys() == hyperparameters.keys()
+    assert all(set(name) <= set(string.ascii_uppercase + string.digits + "_") for name in result)
 
 
 def test_launch_line_of_a_custom_job() -> None:

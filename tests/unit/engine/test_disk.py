@@ -25,8 +25,8 @@ def test_size_equals_that_of_du(tmp_path: Path) -> None:
     with (folder / "sparse").open("wb") as file:
         file.truncate(10**9)
     (folder / "away").symlink_to("/usr")
-    said = subprocess.run(["du", "-s", "--block-size=1", folder], capture_output=True, text=True, check=True).stdout
-    assert disk.taken(folder) == int(said.split()[0])
+    output = subprocess.run(["du", "-s", "--block-size=1", folder], capture_output=True, text=True, check=True).stdout
+    assert disk.taken(folder) == int(output.split()[0])
     assert 100_000 < disk.taken(folder) < 200_000
     seen: set[tuple[int, int]] = set()
     first = disk.taken(folder / "file", seen)
@@ -54,8 +54,8 @@ def test_removal_deletes_read_only_files_and_keeps_link_targets(open_folder: Pat
     code = (
         f"from pathlib import Path; from jupyter_pai.engine.data import disk; print(disk.remove(Path({str(folder)!r})))"
     )
-    said = as_somebody(open_folder, code)
-    assert (said, folder.exists(), outside.stat().st_mode & 0o777) == ("True\n", False, 0o500)
+    reply = as_somebody(open_folder, code)
+    assert (reply, folder.exists(), outside.stat().st_mode & 0o777) == ("True\n", False, 0o500)
     assert disk.remove(folder)
 
 
@@ -79,10 +79,10 @@ def test_environment_in_use_is_not_removed(tmp_path: Path, kind: int) -> None:
     (home.environments / "key" / "ready").touch()
     with open(home.environments / "key.lock", "w") as lock:
         fcntl.flock(lock, kind)
-        assert [found.in_use for found in disk.entries(home)] == [True]
+        assert [result.in_use for result in disk.entries(home)] == [True]
         assert not disk.remove_entry(home.environments / "key")
         assert (home.environments / "key" / "ready").exists()
-    assert [(found.key, found.in_use) for found in disk.entries(home)] == [("key", False)]
+    assert [(result.key, result.in_use) for result in disk.entries(home)] == [("key", False)]
     assert disk.remove_entry(home.environments / "key")
     assert disk.entries(home) == []
 

@@ -52,9 +52,9 @@ from ...support.fuzz import MANY
     ],
 )
 def test_exit_codes_have_reason_and_fix(code: int, tail: str, reason: str, fix: str) -> None:
-    found = diagnose(code, tail)
-    assert reason in found[0]
-    assert fix in found[1]
+    result = diagnose(code, tail)
+    assert reason in result[0]
+    assert fix in result[1]
 
 
 def frames(*places: tuple[str, int]) -> str:
@@ -177,15 +177,15 @@ BARS = "".join(f"\r{n:3}%|{'#' * 30:50}| {n}/100 [00:01<00:02]" for n in range(1
     ],
 )
 def test_last_traceback_is_the_reason(code: int, tail: str, reason: str) -> None:
-    found = diagnose(code, tail)[0]
-    assert reason in found
-    assert "\n" not in found
+    result = diagnose(code, tail)[0]
+    assert reason in result
+    assert "\n" not in result
 
 
 def test_long_message_keeps_the_location() -> None:
-    found = diagnose(1, raised("ValueError: " + "x" * 5_000, OWN))[0]
-    assert len(found) == 300
-    assert found.endswith("x… (train.py, line 12)")
+    result = diagnose(1, raised("ValueError: " + "x" * 5_000, OWN))[0]
+    assert len(result) == 300
+    assert result.endswith("x… (train.py, line 12)")
 
 
 @pytest.mark.parametrize(
@@ -252,12 +252,12 @@ def test_long_message_keeps_the_location() -> None:
         (1, "EOFError: EOF when reading a line", "reads standard input", "--hp"),
     ],
 )
-def test_known_exception_has_a_fix(code: int, said: str, reason: str, fix: str) -> None:
+def test_known_exception_has_a_fix(code: int, reply: str, reason: str, fix: str) -> None:
     """Only the end of a traceback counts, not the same words earlier in the log."""
-    found = diagnose(code, "some words\n" + raised(said, OWN))
-    assert reason in found[0]
-    assert fix in found[1]
-    assert "ValueError: x" in diagnose(code, raised(said, OWN) + "went on\n" + raised("ValueError: x", OWN))[0]
+    result = diagnose(code, "some words\n" + raised(reply, OWN))
+    assert reason in result[0]
+    assert fix in result[1]
+    assert "ValueError: x" in diagnose(code, raised(reply, OWN) + "went on\n" + raised("ValueError: x", OWN))[0]
 
 
 @pytest.mark.parametrize(
@@ -277,9 +277,9 @@ def test_known_exception_has_a_fix(code: int, said: str, reason: str, fix: str) 
     ],
 )  # fmt: skip
 def test_known_error_without_a_traceback_has_a_fix(code: int, tail: str, reason: str, fix: str) -> None:
-    found = diagnose(code, tail)
-    assert reason in found[0]
-    assert fix in found[1]
+    result = diagnose(code, tail)
+    assert reason in result[0]
+    assert fix in result[1]
 
 
 PARTS = st.sampled_from(

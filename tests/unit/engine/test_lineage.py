@@ -23,10 +23,10 @@ BASE = parse_spec({
 
 def test_changes_merge_tables_and_replace_other_fields() -> None:
     changes = {"hyperparameters": {"lr": 0.2, "epochs": None, "new": ""}, "max_run_time": None, "requirements": ["c"]}
-    found = lineage.changed(BASE, changes)
-    assert found.hyperparameters == {"lr": "0.2", "new": ""}
-    assert (found.max_run_time, found.requirements) == (None, ("c",))
-    assert (found.inputs, found.labels, found.command) == (BASE.inputs, BASE.labels, BASE.command)
+    result = lineage.changed(BASE, changes)
+    assert result.hyperparameters == {"lr": "0.2", "new": ""}
+    assert (result.max_run_time, result.requirements) == (None, ("c",))
+    assert (result.inputs, result.labels, result.command) == (BASE.inputs, BASE.labels, BASE.command)
 
 
 @pytest.mark.parametrize(
@@ -72,15 +72,15 @@ SPECS: st.SearchStrategy[JobSpec] = st.builds(
 @given(a=SPECS, b=SPECS)
 def test_differences_convert_one_spec_into_the_other(a: JobSpec, b: JobSpec) -> None:
     changes: dict[str, Any] = {}
-    for found in comparison.specs(a, b):
-        assert found.a != found.b or type(found.a) is not type(found.b)
-        field, dot, name = found.name.partition(".")
+    for result in comparison.specs(a, b):
+        assert result.a != result.b or type(result.a) is not type(result.b)
+        field, dot, name = result.name.partition(".")
         if field == "metric_definitions":
             changes[field] = [metric.model_dump() for metric in b.metric_definitions]
         elif dot:
-            changes.setdefault(field, {})[name] = found.b
+            changes.setdefault(field, {})[name] = result.b
         else:
-            changes[field] = found.b
+            changes[field] = result.b
     again = lineage.changed(a, changes)
     assert comparison.specs(again, b) == []
     assert comparison.specs(a, a) == []

@@ -29,11 +29,11 @@ def test_few_points_are_unchanged() -> None:
 def test_ends_and_peaks_are_kept() -> None:
     values = np.sin(np.arange(100_000) / 1000)
     values[54_321] = 50.0
-    found = downsample(points(values), 500)
-    assert len(found.step) == 500
-    assert 54_321 in found.step
-    assert found.step[[0, -1]].tolist() == [0, 99_999]
-    assert np.all(found.value == values[found.step])
+    result = downsample(points(values), 500)
+    assert len(result.step) == 500
+    assert 54_321 in result.step
+    assert result.step[[0, -1]].tolist() == [0, 99_999]
+    assert np.all(result.value == values[result.step])
 
 
 @pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
@@ -53,9 +53,9 @@ def test_adjacent_non_finite_values_of_each_kind_are_kept() -> None:
 
 def test_extremes_of_a_noisy_metric_are_kept() -> None:
     values = np.random.default_rng(1).normal(size=100_000)
-    found = downsample(points(values), 100)
-    assert len(found.step) <= 100
-    assert {int(values.argmin()), int(values.argmax())} <= set(found.step.tolist())
+    result = downsample(points(values), 100)
+    assert len(result.step) <= 100
+    assert {int(values.argmin()), int(values.argmax())} <= set(result.step.tolist())
 
 
 @MANY
@@ -75,24 +75,24 @@ def test_any_points_are_downsampled_in_order(values: list[float], kind: str, mos
         "far": np.sort(rng.choice([low, -1, 0, 1, high], len(values))),
     }[kind]
     given = points(values, steps)
-    found = downsample(given, most)
-    assert len(found.step) <= max(most, 0) or len(given.step) <= most
-    assert len(set(found.time.tolist())) == len(found.step)
-    assert np.array_equal(given.step[found.time.astype(int)], found.step)
+    result = downsample(given, most)
+    assert len(result.step) <= max(most, 0) or len(given.step) <= most
+    assert len(set(result.time.tolist())) == len(result.step)
+    assert np.array_equal(given.step[result.time.astype(int)], result.step)
     if len(given.step) > most >= 10:
-        assert np.all(np.diff(found.step.astype(object)) >= 0)
+        assert np.all(np.diff(result.step.astype(object)) >= 0)
         for odd in (np.isnan, np.isposinf, np.isneginf):
-            assert odd(found.value).any() == odd(given.value).any()
-        finite, kept = given.value[np.isfinite(given.value)], found.value[np.isfinite(found.value)]
+            assert odd(result.value).any() == odd(given.value).any()
+        finite, kept = given.value[np.isfinite(given.value)], result.value[np.isfinite(result.value)]
         if len(finite):
             assert (kept.min(), kept.max()) == (finite.min(), finite.max())
 
 
 def test_restarted_steps_are_sorted() -> None:
     steps = np.tile(np.arange(5000), 3)
-    found = downsample(points(np.random.default_rng(1).normal(size=15_000), steps), 300)
-    assert np.all(np.diff(found.step) >= 0)
-    assert len(found.step) == 300
+    result = downsample(points(np.random.default_rng(1).normal(size=15_000), steps), 300)
+    assert np.all(np.diff(result.step) >= 0)
+    assert len(result.step) == 300
 
 
 def test_points_of_a_single_step_are_kept() -> None:

@@ -47,10 +47,10 @@ def whole(view: LogView) -> list[str]:
         forth += page
     place = len(forth)
     for _ in range(3):
-        found = view.page(0, 700, before=place)
-        assert found["line"] + len(found["texts"]) == place
-        assert found["texts"] == forth[found["line"] : place]
-        place = found["line"]
+        result = view.page(0, 700, before=place)
+        assert result["line"] + len(result["texts"]) == place
+        assert result["texts"] == forth[result["line"] : place]
+        place = result["line"]
     return forth
 
 
@@ -122,13 +122,13 @@ def test_several_logs_are_merged_by_time(folder: Path) -> None:
 
 def test_search_covers_several_logs(folder: Path) -> None:
     view = LogView(LogViews(), write(folder, SOME), ended=True)
-    found = view.search(("[AB]2", True, False), 0, 10)
-    assert [(hit["line"], hit["instance"], hit["text"]) for hit in found["hits"]] == [
+    result = view.search(("[AB]2", True, False), 0, 10)
+    assert [(hit["line"], hit["instance"], hit["text"]) for hit in result["hits"]] == [
         (3, "worker-0", "a2"),
         (6, "worker-1", "b2"),
     ]
-    assert view.search(("[AB]2", True, False), 6, 1, back=True) == found | {"hits": found["hits"][:1]}
-    assert view.search(("2", False, True), 4, 1) == found | {"first": 1, "hits": found["hits"][1:]}
+    assert view.search(("[AB]2", True, False), 6, 1, back=True) == result | {"hits": result["hits"][:1]}
+    assert view.search(("2", False, True), 4, 1) == result | {"first": 1, "hits": result["hits"][1:]}
     assert view.search(("open", False, True), 0, 1)["hits"][0]["line"] == 7
 
 
@@ -151,10 +151,10 @@ def test_search_equals_a_search_of_each_line(parts: list[bytes], text: str, rege
         views = LogViews()
         for size in (len(data) // 2, len(data)):  # Also in a log that has grown since.
             log.path.write_bytes(data[:size])
-            found = LogView(views, [log], ended=False).search((text, regex, case), line, 1_000)
+            result = LogView(views, [log], ended=False).search((text, regex, case), line, 1_000)
         after = [n for n in wanted if n >= line]
-        assert (found["total"], found["first"]) == (len(wanted), len(wanted) - len(after))
-        assert [hit["line"] for hit in found["hits"]] == after[:1_000]
+        assert (result["total"], result["first"]) == (len(wanted), len(wanted) - len(after))
+        assert [hit["line"] for hit in result["hits"]] == after[:1_000]
         back = LogView(views, [log], ended=False).search((text, regex, case), line, 2, back=True)
         assert [hit["line"] for hit in back["hits"]] == [n for n in wanted if n < line][-2:]
 
@@ -171,9 +171,9 @@ def test_empty_matches_and_slow_patterns_are_handled(folder: Path) -> None:
     assert view.search(("^$", True, True), 0, 9)["hits"][0]["line"] == 1
     assert view.search((r"a\s+b", True, True), 0, 9)["total"] == 0  # A line stands for itself.
     # Given up in time, and taken up again where it was.
-    while not (found := view.search(("(.{1,100}){1,3}q$", True, True), 0, 1))["complete"]:
+    while not (result := view.search(("(.{1,100}){1,3}q$", True, True), 0, 1))["complete"]:
         pass
-    assert found["total"] == 0
+    assert result["total"] == 0
 
 
 @pytest.mark.parametrize(
@@ -194,8 +194,8 @@ def test_empty_matches_and_slow_patterns_are_handled(folder: Path) -> None:
 )
 def test_error_pattern_matches_error_lines_only(line: str, folder: Path) -> None:
     fine = b"error=0.25 loss=1\nepoch 3 mean error 0.1\n0 errors, 3 warnings\nErrorRate: 0.5\nterror: no\n"
-    found = view_of(folder, fine + line.encode() + b"\n").search((ERRORS, True, True), 0, 9)
-    assert [hit["line"] for hit in found["hits"]] == [5]
+    result = view_of(folder, fine + line.encode() + b"\n").search((ERRORS, True, True), 0, 9)
+    assert [hit["line"] for hit in result["hits"]] == [5]
 
 
 def test_times_are_parsed_from_seconds_or_iso_format() -> None:

@@ -46,8 +46,8 @@ def test_progress_bar_updates_are_lines() -> None:
 
 def test_offsets_count_bytes_not_characters() -> None:
     data = "准确率=0.5\nαβγ\xff\n准确率=0.75\n".encode() + b"\xff\xfe x\n" + "准确率=1\n".encode()
-    found = points(data, acc="准确率=([0-9.]+)")
-    assert [(data[place:].split(b"\n")[0].decode(), value) for place, _n, _s, value in found] == [
+    result = points(data, acc="准确率=([0-9.]+)")
+    assert [(data[place:].split(b"\n")[0].decode(), value) for place, _n, _s, value in result] == [
         ("准确率=0.5", 0.5),
         ("准确率=0.75", 0.75),
         ("准确率=1", 1.0),
@@ -60,11 +60,11 @@ def test_report_lines_give_points_and_progress() -> None:
         b'45%[pai] {"metric": "loss", "value": NaN}\n'
         b'[pai] {"progress": 0.4}\n'
     )
-    found = scanner().scan(data, 0)
-    assert found.points[0] == (0, "loss", 3, 0.5)
-    assert found.points[1][:3] == (50, "loss", None)
-    assert found.points[1][3] != found.points[1][3]
-    assert found.progress == 0.4
+    result = scanner().scan(data, 0)
+    assert result.points[0] == (0, "loss", 3, 0.5)
+    assert result.points[1][:3] == (50, "loss", None)
+    assert result.points[1][3] != result.points[1][3]
+    assert result.progress == 0.4
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,9 @@ def test_report_lines_give_points_and_progress() -> None:
     ],
 )
 def test_invalid_report_lines_are_ignored(line: bytes) -> None:
-    found = scanner().scan(line + b'\n[pai] {"metric": "y", "value": 1}\n', 0)
-    assert [point[1] for point in found.points] == ["y"]
-    assert found.progress is None
+    result = scanner().scan(line + b'\n[pai] {"metric": "y", "value": 1}\n', 0)
+    assert [point[1] for point in result.points] == ["y"]
+    assert result.progress is None
 
 
 def test_non_numeric_values_are_ignored() -> None:
@@ -108,9 +108,9 @@ BACKTRACKING = [
 def test_endless_pattern_is_disabled_and_named(pattern: str, line: bytes) -> None:
     watched = scanner(bad=pattern, good=r"loss=(\d)")
     data = (line + b"\nloss=1\n") * (1 + 900_000 // len(line))
-    found = watched.scan(data, 0)
-    assert found.given_up == ["bad"]
-    assert {point[1] for point in found.points} == {"good"}
+    result = watched.scan(data, 0)
+    assert result.given_up == ["bad"]
+    assert {point[1] for point in result.points} == {"good"}
     assert watched.scan(data[:1000], 0).given_up == []
 
 
@@ -128,8 +128,8 @@ def test_fast_pattern_stays_enabled() -> None:
     watched = scanner(acc=pattern)
     data = b"epoch 3 of 100, step 1200, loss=0.25, accuracy=0.75, 3.2 s a step\n" * 15_000
     for _ in range(10):
-        found = watched.scan(data, 0)
-        assert (len(found.points), found.given_up) == (15_000, [])
+        result = watched.scan(data, 0)
+        assert (len(result.points), result.given_up) == (15_000, [])
 
 
 @pytest.mark.parametrize(

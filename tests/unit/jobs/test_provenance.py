@@ -104,9 +104,9 @@ def test_repository_configuration_is_not_executed(repository: Path, tmp_path: Pa
 def test_remote_urls_lose_credentials(repository: Path, url: str, shown: str) -> None:
     git(repository, "remote", "add", "origin", "x")
     git(repository, "config", "remote.origin.url", url)
-    found = provenance.git_state(str(repository))
-    assert found is not None
-    assert found.remote == shown == provenance.public_url(url)
+    result = provenance.git_state(str(repository))
+    assert result is not None
+    assert result.remote == shown == provenance.public_url(url)
 
 
 def test_packages_are_listed_again_only_after_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

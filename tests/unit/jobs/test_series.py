@@ -17,8 +17,8 @@ def point(step: int, name: str = "loss") -> MetricPoint:
 
 def piece(*points: MetricPoint, end: int = 0, source: str = "worker-0", origin: str = "log") -> Piece:
     packed: dict[str, bytes] = {}
-    for given in points:
-        packed[given.name] = packed.get(given.name, b"") + pack(given.time, given.step, given.value)
+    for value in points:
+        packed[value.name] = packed.get(value.name, b"") + pack(value.time, value.step, value.value)
     return Piece(source, end, packed, origin)
 
 
@@ -146,7 +146,7 @@ def test_texts_are_stored_up_to_a_limit(folder: Path) -> None:
         file.write(b'{"torn')
     assert Series(folder).texts() == [text]
     SeriesWriter(folder).append(Piece("a", 2, texts=[text | {"step": 2}]))
-    assert [said["step"] for said in Series(folder).texts()] == [1, 2]
+    assert [reply["step"] for reply in Series(folder).texts()] == [1, 2]
     writer = SeriesWriter(folder)
     for n in range(20):
         writer.append(Piece("a", n, texts=[text | {"text": "x" * 1_000_000}]))

@@ -41,10 +41,10 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def job(name: str = "x", job_id: str = "aaaa", **spec: Any) -> Job:
-    asked = parse_spec({"name": name, "command": "true"} | spec)
+    request = parse_spec({"name": name, "command": "true"} | spec)
     return Job(
         id=job_id,
-        spec=asked,
+        spec=request,
         backend="local",
         profile="work",
         status=JobStatus.STARTING,
@@ -93,16 +93,16 @@ def test_pages_have_filters_and_totals(store: Store) -> None:
         store.jobs.insert(job(f"job {n}", f"id{n}", labels={"even": str(n % 2 == 0)}), str(n), "").result()
     store.jobs.update("id3", status=JobStatus.STOPPED).result()
     page, total = store.jobs.page(JobFilter(limit=3, offset=2))
-    assert ([found.id for found in page], total) == (["id4", "id3", "id2"], 7)
-    assert [found.id for found in store.jobs.page(JobFilter([JobStatus.STOPPED]))[0]] == ["id3"]
-    assert [found.id for found in store.jobs.page(JobFilter(name="b 5"))[0]] == ["id5"]
+    assert ([result.id for result in page], total) == (["id4", "id3", "id2"], 7)
+    assert [result.id for result in store.jobs.page(JobFilter([JobStatus.STOPPED]))[0]] == ["id3"]
+    assert [result.id for result in store.jobs.page(JobFilter(name="b 5"))[0]] == ["id5"]
     assert store.jobs.page(JobFilter(labels={"even": "True"}, limit=1))[1] == 4
     assert store.jobs.page(JobFilter(name="%"))[1] == 0
     assert store.jobs.page(JobFilter(backends=["local", "other"], name="job"))[1] == 7
     assert store.jobs.page(JobFilter(backends=["other"]))[1] == 0
     store.jobs.insert(job("of a notebook", "nb").model_copy(update={"notebook": "/a/b.ipynb"}), "nb", "").result()
     page, total = store.jobs.page(JobFilter(notebook="/a/b.ipynb", sort="hp:lr"))
-    assert ([found.notebook for found in page], total) == (["/a/b.ipynb"], 1)
+    assert ([result.notebook for result in page], total) == (["/a/b.ipynb"], 1)
     assert store.jobs.page(JobFilter(notebook="/a/b.ipyn"))[1] == 0
 
 
@@ -119,19 +119,19 @@ ROWS = st.lists(
 )
 
 
-def key_of(sort: str, found: Job) -> tuple[int, Any, str]:
+def key_of(sort: str, result: Job) -> tuple[int, Any, str]:
     """Sort numbers as numbers, then texts, then missing values."""
     if sort == "hp:lr":
-        value = found.spec.hyperparameters.get("lr")
+        value = result.spec.hyperparameters.get("lr")
         if value is None:
             return 2, 0, ""
         number = database.number_of(value)
         return (0, number, value) if number is not None else (1, 0, value)
     if sort == "took":
-        if found.started_at is None or found.ended_at is None:
+        if result.started_at is None or result.ended_at is None:
             return 2, 0, ""
-        return 0, (found.ended_at - found.started_at).total_seconds(), ""
-    return 0, {"name": found.name.lower(), "status": found.status.value, "submitted": 0}[sort], ""
+        return 0, (result.ended_at - result.started_at).total_seconds(), ""
+    return 0, {"name": result.name.lower(), "status": result.status.value, "submitted": 0}[sort], ""
 
 
 @settings(max_examples=MANY.max_examples // 10, deadline=None)
@@ -152,14 +152,14 @@ def test_pages_of_any_sort_order_contain_each_job_once(
 
         def page(offset: int, limit: int) -> list[Job]:
             wanted = JobFilter(labels={"odd": "1"}, limit=limit, offset=offset, sort=sort, descending=descending)
-            found, total = store.jobs.page(wanted)
+            result, total = store.jobs.page(wanted)
             assert total == len(jobs) // 2
-            return found
+            return result
 
         whole = page(0, 500)
-        assert sorted(found.id for found in whole) == sorted(found.id for found in jobs[1::2])
-        assert [found for offset in range(0, len(whole) + size, size) for found in page(offset, size)] == whole
-        keys = [key_of(sort, found) for found in whole]
+        assert sorted(result.id for result in whole) == sorted(result.id for result in jobs[1::2])
+        assert [result for offset in range(0, len(whole) + size, size) for result in page(offset, size)] == whole
+        keys = [key_of(sort, result) for result in whole]
         assert [key[0] for key in keys] == sorted(key[0] for key in keys)
         for rank in range(3):
             ranked = [key for key in keys if key[0] == rank]
@@ -189,7 +189,7 @@ def test_jobs_of_schema_version_1_can_be_sorted(tmp_path: Path) -> None:
             db.execute("INSERT INTO hyperparameter VALUES (?, 'lr', ?)", (made.id, value))
     with contextlib.closing(Store(path)) as store:
         page, _total = store.jobs.page(JobFilter(sort="hp:lr", descending=False))
-    assert [found.spec.hyperparameters["lr"] for found in page] == ["9", "10", "x"]
+    assert [result.spec.hyperparameters["lr"] for result in page] == ["9", "10", "x"]
 
 
 def test_attachable_jobs_are_active_or_succeeded(store: Store) -> None:
@@ -245,8 +245,8 @@ def test_events_are_recorded_in_order(store: Store) -> None:
     store.jobs.update("aaaa", status=JobStatus.RUNNING).result()
     store.jobs.update("aaaa", status=JobStatus.RUNNING).result()
     store.jobs.update("aaaa", status=JobStatus.SUCCEEDED).result()
-    told = [(event.kind, event.data.get("status")) for event in store.events.read()]
-    assert told == [("status", "starting"), ("status", "running"), ("status", "succeeded")]
+    reply = [(event.kind, event.data.get("status")) for event in store.events.read()]
+    assert reply == [("status", "starting"), ("status", "running"), ("status", "succeeded")]
     last = store.events.last_id()
     store.jobs.delete("aaaa").result()
     assert [event.kind for event in store.events.read(last)] == ["deleted"]
@@ -317,8 +317,8 @@ def test_database_of_schema_version_1_is_migrated(tmp_path: Path) -> None:
         database.execute("INSERT INTO job_detail VALUES ('aaaa', '{\"reason\": \"why\"}')")
         database.execute("PRAGMA user_version = 1")
     store = Store(path)
-    found = store.jobs.get("aaaa")
-    assert (found.reason, found.pinned, found.rerun_of, found.labels) == ("why", False, "", {"team": "x"})
+    result = store.jobs.get("aaaa")
+    assert (result.reason, result.pinned, result.rerun_of, result.labels) == ("why", False, "", {"team": "x"})
     assert store.jobs.update("aaaa", pinned=True).result().pinned
     store.disk_usage.record({"jobs/aaaa": 5, "jobs/gone": 6, "environments/k": 7}).result()
     assert store.disk_usage.total() == 12

@@ -21,8 +21,10 @@ from ...support.fuzz import MANY
 Points = dict[str, list[tuple[float, int, float]]]
 
 
-def points_of(found: EventData) -> Points:
-    return {tag.decode("utf-8", "replace"): [tuple(row) for row in part.tolist()] for tag, part in found.points.items()}
+def points_of(result: EventData) -> Points:
+    return {
+        tag.decode("utf-8", "replace"): [tuple(row) for row in part.tolist()] for tag, part in result.points.items()
+    }
 
 
 def points(data: bytes) -> Points:
@@ -43,7 +45,7 @@ def test_points_equal_those_of_tensorboard(tmp_path: Path, style: str) -> None:
     path = write(tmp_path / "events.out.tfevents.1", events)
     wanted = accumulated(path)
     assert points(path.read_bytes()) == wanted
-    assert {tag: len(found) for tag, found in wanted.items()}["loss"] == 1_401
+    assert {tag: len(result) for tag, result in wanted.items()}["loss"] == 1_401
 
 
 def test_tags_of_equal_length_are_distinguished(tmp_path: Path) -> None:
@@ -67,8 +69,8 @@ def test_every_numeric_type_is_read(kind: str, content: bool, count: int) -> Non
         value = -3
     if content and kind in ("uint32", "uint64", "int8"):
         value = 100
-    found = points(records(event(n + 1, tensor("x", value, dtype=kind, content=content)) for n in range(count)))
-    assert [point[1:] for point in found["x"]] == [(n + 1, value) for n in range(count)]
+    result = points(records(event(n + 1, tensor("x", value, dtype=kind, content=content)) for n in range(count)))
+    assert [point[1:] for point in result["x"]] == [(n + 1, value) for n in range(count)]
 
 
 def test_tensor_of_one_element_is_a_scalar() -> None:
@@ -78,14 +80,14 @@ def test_tensor_of_one_element_is_a_scalar() -> None:
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -0.0, 3e38])
 @pytest.mark.parametrize("style", STYLES)
 def test_non_finite_values_are_kept(style: str, value: float) -> None:
-    found = points(records(event(n, STYLES[style]("x", value)) for n in range(100)))["x"]
-    assert all(struct.pack("f", point[2]) == struct.pack("f", value) for point in found)
+    result = points(records(event(n, STYLES[style]("x", value)) for n in range(100)))["x"]
+    assert all(struct.pack("f", point[2]) == struct.pack("f", value) for point in result)
 
 
 @pytest.mark.parametrize("step", [0, 1, 127, 128, 2**31, 2**62, -1, -(2**63)])
 def test_extreme_steps_are_read(step: int) -> None:
-    found = points(records([event(step, simple("x", 1), time=5.0)] * 3))
-    assert found["x"] == [(5.0, step, 1.0)] * 3
+    result = points(records([event(step, simple("x", 1), time=5.0)] * 3))
+    assert result["x"] == [(5.0, step, 1.0)] * 3
 
 
 def test_non_finite_times_become_zero() -> None:
@@ -100,13 +102,13 @@ def test_texts_are_read() -> None:
     bare = summary_pb2.Summary.Value(tag="notes", tensor=text("notes", "again").tensor)
     several = tensor_pb2.TensorProto(dtype=types_pb2.DT_STRING, string_val=[b"a", b"b"])
     table = summary_pb2.Summary.Value(tag="rows", tensor=several, metadata=text("rows", "").metadata)
-    found = read_records(records([plain, event(4, bare), event(5, table)]))
-    assert [(said.tag, said.step, said.text) for said in found.texts] == [
+    result = read_records(records([plain, event(4, bare), event(5, table)]))
+    assert [(reply.tag, reply.step, reply.text) for reply in result.texts] == [
         (b"notes", 3, "中 <b>"),
         (b"notes", 4, "again"),
         (b"rows", 5, "a\nb"),
     ]
-    assert found.points == {}
+    assert result.points == {}
 
 
 def test_other_summaries_are_skipped() -> None:
@@ -129,9 +131,9 @@ def test_other_summaries_are_skipped() -> None:
     ]
     graph = bytes(event_pb2.Event(wall_time=1.0, graph_def=b"x" * 100_000).SerializeToString())
     events = [opened(), graph, *(event(1, other) for other in others), event(2, *others, simple("loss", 1))]
-    found = read_records(records(events))
-    assert points_of(found).keys() == {"loss"}
-    assert found.texts == []
+    result = read_records(records(events))
+    assert points_of(result).keys() == {"loss"}
+    assert result.texts == []
 
 
 def test_incomplete_record_is_read_later() -> None:
@@ -139,9 +141,9 @@ def test_incomplete_record_is_read_later() -> None:
     ends = [read_records(data[:cut]).end for cut in range(len(data) + 1)]
     assert sorted(set(ends)) == [0, *np.cumsum([len(records([opened()])), *(record_sizes(100))]).tolist()]
     assert all(end <= cut for cut, end in enumerate(ends))
-    found = read_records(data[:-1])
-    assert found.end + found.needs == len(data)
-    assert not found.damaged
+    result = read_records(data[:-1])
+    assert result.end + result.needs == len(data)
+    assert not result.damaged
 
 
 def record_sizes(count: int) -> list[int]:
@@ -151,10 +153,10 @@ def record_sizes(count: int) -> list[int]:
 def test_damaged_length_stops_reading_without_allocation() -> None:
     good = records(event(n, simple("x", n)) for n in range(100))
     for bad in (b"\xff" * 12, b"\0" * 12, struct.pack("<QI", 2**62, 0), struct.pack("<QI", 10, 0) + b"x" * 14):
-        found = read_records(good + bad + good)
-        assert found.damaged
-        assert found.end == len(good)
-        assert len(points_of(found)["x"]) == 100
+        result = read_records(good + bad + good)
+        assert result.damaged
+        assert result.end == len(good)
+        assert len(points_of(result)["x"]) == 100
 
 
 @MANY
@@ -183,24 +185,24 @@ def test_damaged_bytes_lose_no_earlier_points(data: st.DataObject) -> None:
             break
         unharmed += len(part)
     wanted = points(bytes(whole[:unharmed]))
-    found: Points = {}
+    result: Points = {}
     place = 0
     step = data.draw(st.integers(500, 20_000))
     while piece := read_records(bytes(whole[place : min(cut, place + step)])):
         for tag, some in points_of(piece).items():
-            found.setdefault(tag, []).extend(some)
+            result.setdefault(tag, []).extend(some)
         if not piece.end:
             break
         place += piece.end
     assert place <= cut
     for tag, some in wanted.items():
-        assert found[tag][: len(some)] == some
+        assert result[tag][: len(some)] == some
 
 
 @MANY
 @given(st.binary(max_size=400), st.integers(1, 80))
 def test_invalid_records_are_skipped(data: bytes, count: int) -> None:
     good = event(1, simple("x", 1))
-    found = read_records(records([data] * count + [good]))
-    assert points_of(found)["x"][-1] == (TIME + 1 / 8, 1, 1.0)
-    assert not found.damaged
+    result = read_records(records([data] * count + [good]))
+    assert points_of(result)["x"][-1] == (TIME + 1 / 8, 1, 1.0)
+    assert not result.damaged

@@ -91,8 +91,8 @@ def test_unchanged_folder_is_rarely_scanned(followed: Followed) -> None:
     followed.read()
     assert not followed.reader.has_news(Cursor())
     followed.write("other.tfevents.2", event(1, simple("loss", 2)))
-    asked = [followed.reader.has_news(Cursor()) for _ in range(1000)]
-    assert not any(asked)
+    request = [followed.reader.has_news(Cursor()) for _ in range(1000)]
+    assert not any(request)
 
 
 def test_incomplete_tail_is_read_later(followed: Followed) -> None:
@@ -205,9 +205,9 @@ def test_large_file_is_read_in_several_steps(followed: Followed) -> None:
 def test_long_texts_are_truncated(followed: Followed) -> None:
     followed.write("train/events.out.tfevents.1", event(3, text("notes", "中" * 100_000)))
     followed.read()
-    (said,) = followed.series.texts()
-    assert (said["tag"], said["step"], said["time"]) == ("train/notes", 3, TIME + 3 / 8)
-    assert said["text"] == "中" * 16_384
+    (output,) = followed.series.texts()
+    assert (output["tag"], output["step"], output["time"]) == ("train/notes", 3, TIME + 3 / 8)
+    assert output["text"] == "中" * 16_384
 
 
 def test_run_metric_and_tag_of_equal_name_are_distinct(followed: Followed) -> None:

@@ -29,8 +29,8 @@ def look(folder: Path, **fields: Any) -> Inspection:
     return inspect(JobSpec(name="x", source={"folder": str(folder), "files": files}, **fields))
 
 
-def names(found: Inspection) -> list[str]:
-    return [one.name for one in found.hyperparameters]
+def names(result: Inspection) -> list[str]:
+    return [one.name for one in result.hyperparameters]
 
 
 @pytest.fixture
@@ -62,18 +62,18 @@ def code(folder: Path) -> Path:
         ("echo $PAI_USER_ARGS", [], []),
     ],
 )
-def test_scripts_named_by_a_command_are_read(code: Path, command: str, found: list[str], gets: list[str]) -> None:
+def test_scripts_named_by_a_command_are_read(code: Path, command: str, result: list[str], gets: list[str]) -> None:
     looked = look(code, command=command, hyperparameters={"nonsense": "1"})
-    assert names(looked) == found
+    assert names(looked) == result
     assert looked.closed == bool(gets)
     assert [note.split("Known are: ")[1].rstrip(".") for note in looked.notes] == gets
 
 
 def test_entry_point_is_read(code: Path) -> None:
-    found = look(code, entry_point="sub/fit.py", hyperparameters={"sub-fit": "x"})
-    assert names(found) == ["sub-fit"]
-    assert found.hyperparameters[0].file == "sub/fit.py"
-    assert "not a valid int" in found.notes[0]
+    result = look(code, entry_point="sub/fit.py", hyperparameters={"sub-fit": "x"})
+    assert names(result) == ["sub-fit"]
+    assert result.hyperparameters[0].file == "sub/fit.py"
+    assert "not a valid int" in result.notes[0]
     assert look(code, entry_point="run.sh").files == ()
 
 
@@ -85,11 +85,11 @@ def test_local_modules_imported_by_the_script_are_read(folder: Path) -> None:
     script(folder, "from .deep import add", "lib/sub/__init__.py")
     script(folder, "from ...options import WIDTH\ndef add(p): p.add_argument('--w', default=WIDTH)", "lib/sub/deep.py")
     script(folder, "import argparse\nargparse.ArgumentParser().add_argument('--never')", "unused.py")
-    found = look(folder, entry_point="train.py")
-    assert [(one.name, one.default, one.file) for one in found.hyperparameters] == [("w", "3", "lib/sub/deep.py")]
+    result = look(folder, entry_point="train.py")
+    assert [(one.name, one.default, one.file) for one in result.hyperparameters] == [("w", "3", "lib/sub/deep.py")]
     paths = {"train.py", "options.py", "lib/__init__.py", "lib/more.py", "lib/sub/__init__.py", "lib/sub/deep.py"}
-    assert {file.path for file in found.files} == paths
-    assert {file.problem for file in found.files} == {""}
+    assert {file.path for file in result.files} == paths
+    assert {file.problem for file in result.files} == {""}
 
 
 def test_cell_script_overrides_the_file_in_the_folder(folder: Path) -> None:
@@ -98,14 +98,14 @@ def test_cell_script_overrides_the_file_in_the_folder(folder: Path) -> None:
     above = (
         "import argparse\nfrom settings import DEFAULT\nargparse.ArgumentParser().add_argument('--x', default=DEFAULT)"
     )
-    found = look(folder, entry_point="train.py", files={"train.py": above})
-    assert [(one.name, one.default) for one in found.hyperparameters] == [("x", "7")]
+    result = look(folder, entry_point="train.py", files={"train.py": above})
+    assert [(one.name, one.default) for one in result.hyperparameters] == [("x", "7")]
 
 
 def test_parameters_cells_are_kept_in_scripts(folder: Path) -> None:
     cells = [CodeCell("a", "x = 1"), CodeCell("b", "lr = 0.1  # rate", ("parameters",)), CodeCell("c", "y = 2", ("z",))]
-    found = look(folder, entry_point="a.py", files={"a.py": scripts.from_cells(cells).text})
-    assert [(one.name, one.default, one.help, one.origin) for one in found.hyperparameters] == [
+    result = look(folder, entry_point="a.py", files={"a.py": scripts.from_cells(cells).text})
+    assert [(one.name, one.default, one.help, one.origin) for one in result.hyperparameters] == [
         ("lr", "0.1", "rate", "cell")
     ]
     made = scripts.from_cell("y = lr", [CodeCell("b", "lr = 0.1", ("pai", "parameters"))])
@@ -131,28 +131,28 @@ def test_unreadable_file_is_named_and_others_are_read(folder: Path) -> None:
     os.mkfifo(folder / "pipe.py")
     (folder / "away.py").symlink_to("/etc/hostname")
     (folder / "folder.py").mkdir()
-    found = look(folder, entry_point="train.py", hyperparameters={"y": "1"})
-    problems = {file.path: file.problem for file in found.files}
+    result = look(folder, entry_point="train.py", hyperparameters={"y": "1"})
+    problems = {file.path: file.problem for file in result.files}
     assert problems.keys() == {"train.py", "broken.py", "latin.py", "odd.py", "large.py"}
     assert problems["broken.py"] == "line 1: '(' was never closed"
     assert problems["latin.py"] == problems["train.py"] == ""
     assert "encoding" in problems["odd.py"]
     assert "Too much" in problems["large.py"]
-    assert names(found) == ["x"]
+    assert names(result) == ["x"]
     # An unread file may declare the name.
-    assert (found.closed, found.notes) == (False, ())
+    assert (result.closed, result.notes) == (False, ())
 
 
 def test_number_of_files_is_limited(folder: Path) -> None:
     for number in range(200):
         script(folder, f"import m{number + 1}", f"m{number}.py")
-    found = look(folder, entry_point="m0.py")
-    assert len(found.files) <= 51
-    assert found.files[-1].problem
+    result = look(folder, entry_point="m0.py")
+    assert len(result.files) <= 51
+    assert result.files[-1].problem
 
 
 def test_names_are_unique_with_argparse_first(folder: Path) -> None:
     script(folder, PARSER.format(name="lr") + "hyperparameters = {'lr': 5, 'seed': 1}\n")
-    found = look(folder, entry_point="train.py", hyperparameters={"lr": "2"})
-    assert [(one.name, one.origin) for one in found.hyperparameters] == [("lr", "argparse"), ("seed", "dict")]
-    assert found.notes == ()
+    result = look(folder, entry_point="train.py", hyperparameters={"lr": "2"})
+    assert [(one.name, one.origin) for one in result.hyperparameters] == [("lr", "argparse"), ("seed", "dict")]
+    assert result.notes == ()

@@ -35,10 +35,12 @@ WORDS = {
 def program(text: str, **modules: str) -> Program:
     """Return a script with modules beside it."""
     texts = {"train.py": text} | {f"{name}.py": code for name, code in modules.items()}
-    found = {file: hyperparameters.parse(dedent(code), file) for file, code in texts.items()}
-    for module in found.values():
-        module.paths = {name: f"{name.lstrip('.')}.py" for name in module.imported if f"{name.lstrip('.')}.py" in found}
-    return Program("train.py", found)
+    result = {file: hyperparameters.parse(dedent(code), file) for file, code in texts.items()}
+    for module in result.values():
+        module.paths = {
+            name: f"{name.lstrip('.')}.py" for name in module.imported if f"{name.lstrip('.')}.py" in result
+        }
+    return Program("train.py", result)
 
 
 def read(text: str, **modules: str) -> dict[str, Hyperparameter]:
@@ -71,8 +73,8 @@ def test_numeric_ranges_are_found_and_checked() -> None:
     if __name__ == "__main__":
         train()
     """
-    found = read(dedent(code))
-    ranges = {name: (one.minimum, one.maximum) for name, one in found.items()}
+    result = read(dedent(code))
+    ranges = {name: (one.minimum, one.maximum) for name, one in result.items()}
     assert ranges == {"depth": ("1", "10"), "rate": ("0", None), "share": (None, None)}
     assert questions(dedent(code), depth="10", rate="7.5", share="9") == []
     assert questions(dedent(code), depth="11", rate="-0.1") == [
@@ -91,12 +93,12 @@ def test_numeric_ranges_are_found_and_checked() -> None:
 
 @pytest.mark.parametrize(("library", "text"), SCRIPTS)
 def test_found_hyperparameters_equal_those_declared_at_run_time(library: str, text: str, tmp_path: Path) -> None:
-    found = {one.name: one for one in hyperparameters.read(program(text))}
+    result = {one.name: one for one in hyperparameters.read(program(text))}
     real = {tuple(one["words"]): one for one in declared(library, text, tmp_path)}
-    assert len(found) == len(real)
+    assert len(result) == len(real)
     for words, one in real.items():
         long = [word[2:] for word in words if word.startswith("--")] or [words[0].lstrip("-")]
-        mine = found[long[0]]
+        mine = result[long[0]]
         assert (mine.name, *mine.aliases) == tuple(long)
         assert mine.help == one["help"]
         assert mine.required == one["required"]
@@ -142,9 +144,9 @@ def test_options_of_standard_library_programs_are_found(name: str) -> None:
     helped = subprocess.run(
         [sys.executable, spec.origin, "--help"], capture_output=True, text=True, check=True, env=environment
     ).stdout
-    found = read(text).values()
+    result = read(text).values()
     assert set(re.findall(r"(?<![\w-])--([\w-]+)", helped)) - {"help", "version"} == {
-        name for one in found if one.form in ("option", "flag") for name in (one.name, *one.aliases)
+        name for one in result if one.form in ("option", "flag") for name in (one.name, *one.aliases)
     }
     assert questions(text, nonsense="1")
     assert run(Path(spec.origin), "--nonsense", "1") == 2
@@ -185,9 +187,9 @@ def test_doubted_values_are_those_argparse_rejects(name: str, value: str, doubt:
     path = tmp_path / "train.py"
     path.write_text(PLAIN)
     given = {"batch_size": "8", name: value}
-    said = " ".join(questions(PLAIN, **given))
-    assert doubt in said
-    assert bool(doubt) == bool(said)
+    reply = " ".join(questions(PLAIN, **given))
+    assert doubt in reply
+    assert bool(doubt) == bool(reply)
     assert run(path, *_words(given)) == (2 if doubt and "no value" not in doubt else 0)
 
 
@@ -252,8 +254,8 @@ def test_constants_of_imported_modules_are_resolved() -> None:
         parser.add_argument("--seed", default=SEED)
         """
     settings = "from deep import DEPTH\nRATE = 0.5\nclass Sizes:\n    WIDTH = DEPTH * 2"
-    found = read(text, settings=settings, deep="DEPTH = 4", more="SEED = 9")
-    assert [one.default for one in found.values()] == ["0.5", "4", "8", "9"]
+    result = read(text, settings=settings, deep="DEPTH = 4", more="SEED = 9")
+    assert [one.default for one in result.values()] == ["0.5", "4", "8", "9"]
 
 
 def test_circular_and_exploding_constants_are_bounded() -> None:
@@ -334,7 +336,7 @@ def test_command_with_unknown_options_raises_no_doubts(text: str) -> None:
 
 
 def test_parameters_cell_is_read() -> None:
-    found = read(
+    result = read(
         """
         # [1] tags=["other"]
         before = 1
@@ -351,19 +353,19 @@ def test_parameters_cell_is_read() -> None:
         after = 2
         """
     )
-    assert [(one.name, one.type, one.default, one.help, one.line) for one in found.values()] == [
+    assert [(one.name, one.type, one.default, one.help, one.line) for one in result.values()] == [
         ("lr", "float", "0.1", "step size", 5),
         ("epochs", "int", "3", "", 6),
         ("names", "list", '["a"]', "all of them", 7),
         ("flag", "bool", "True", "x", 10),
         ("out", "", None, "", 11),
     ]
-    assert {(one.origin, one.form) for one in found.values()} == {("cell", "none")}
+    assert {(one.origin, one.form) for one in result.values()} == {("cell", "none")}
     assert read('# %% Settings tags=["parameters"]\nx = 1\n').keys() == {"x"}
 
 
 def test_dictionary_named_hyperparameters_is_read() -> None:
-    found = read(
+    result = read(
         """
         hyperparameters = {
             "lr": 0.1,  # step size
@@ -378,7 +380,7 @@ def test_dictionary_named_hyperparameters_is_read() -> None:
             params = {"inner": 1}
         """
     )
-    assert [(one.name, one.type, one.default, one.help, one.line) for one in found.values()] == [
+    assert [(one.name, one.type, one.default, one.help, one.line) for one in result.values()] == [
         ("lr", "float", "0.1", "step size", 3),
         ("sizes", "list", "[1, 2]", "", 4),
         ("opt", "dict", '{"name": "sgd"}', "", 5),
@@ -388,7 +390,7 @@ def test_dictionary_named_hyperparameters_is_read() -> None:
 
 
 def test_dataclass_fields_are_read() -> None:
-    found = read(
+    result = read(
         """
         from dataclasses import dataclass, field
         from enum import Enum
@@ -426,7 +428,7 @@ def test_dataclass_fields_are_read() -> None:
         model, training = parser.parse_args_into_dataclasses()
         """
     )
-    rows = {name: (one.type, one.default, one.required, one.help, one.form) for name, one in found.items()}
+    rows = {name: (one.type, one.default, one.required, one.help, one.form) for name, one in result.items()}
     assert rows == {
         "seed": ("int", "1", False, "", "option"),
         "name": ("str", None, True, "which one", "option"),
@@ -438,7 +440,7 @@ def test_dataclass_fields_are_read() -> None:
         "words": ("list", "[]", False, "", "option"),
         "steps": ("int", "10", False, "", "none"),
     }
-    assert (found["kind"].choices, found["mode"].choices) == (("a", "b"), ("x", "y"))
+    assert (result["kind"].choices, result["mode"].choices) == (("a", "b"), ("x", "y"))
 
 
 @pytest.mark.parametrize(
@@ -509,5 +511,5 @@ def test_any_text_is_read_or_rejected(text: str) -> None:
     )
 )
 def test_default_is_encoded_like_the_contract(value: object) -> None:
-    found = parsed(f"inf = float('inf')\nnan = float('nan')\nparser.add_argument('--x', default={value!r})")
-    assert found.default == contract.text(value)
+    result = parsed(f"inf = float('inf')\nnan = float('nan')\nparser.add_argument('--x', default={value!r})")
+    assert result.default == contract.text(value)

@@ -53,8 +53,8 @@ def test_uri_spellings_are_parsed(text: str, uri: OssUri) -> None:
         ("oss://bucket/" + "模" * 342, "does not allow"),
     ],
 )
-def test_invalid_uris_are_rejected(text: str, said: str) -> None:
-    with pytest.raises(BadInput, match=said) as caught:
+def test_invalid_uris_are_rejected(text: str, reply: str) -> None:
+    with pytest.raises(BadInput, match=reply) as caught:
         OssUri.parse(text)
     assert caught.value.fix
 
