@@ -257,15 +257,15 @@ def _build(folder: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def stranger(built: Path) -> Iterator[Stranger]:
+def ordinary_user(built: Path) -> Iterator[OrdinaryUser]:
     """An ordinary user (uid 1000) with an environment made as in `binder/`; root would have all permissions."""
     if os.getuid() != 0:
         pytest.skip("only root can become another user")
     venv = made_once("venv", lambda folder: _install(folder, built))
-    folder = Path(tempfile.mkdtemp(prefix="jupyter-pai-stranger-"))
+    folder = Path(tempfile.mkdtemp(prefix="jupyter-pai-user-"))
     folder.chmod(0o755)
     os.chown(folder, 1000, 1000)
-    yield Stranger(folder, venv)
+    yield OrdinaryUser(folder, venv)
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -282,7 +282,7 @@ def _install(folder: Path, built: Path) -> None:
         os.chown(place, 1000, 1000)
 
 
-class Stranger:
+class OrdinaryUser:
     """Runs programs as uid 1000, in its own folder, without Node; `venv` is its environment."""
 
     def __init__(self, folder: Path, venv: Path) -> None:

@@ -231,7 +231,7 @@ def test_every_document_for_users_exists_in_both_languages() -> None:
 
 
 @pytest.mark.parametrize("readme", badges.READMES)
-def test_a_readme_lists_all_tutorials(readme: str) -> None:
+def test_readme_lists_all_tutorials(readme: str) -> None:
     assert text(readme) == badges.written(readme, badges.known()), "run: python -m binder.badges"
     assert sorted(badges.TUTORIALS) == TUTORIALS
 
@@ -248,7 +248,7 @@ def test_badges_open_each_tutorial(repository: str) -> None:
         assert all((ROOT / path).exists() for path in opened)
 
 
-def test_a_repository_that_binder_cannot_read_is_rejected() -> None:
+def test_repository_that_binder_cannot_read_is_rejected() -> None:
     with pytest.raises(ValueError, match="ftp://x"):
         badges.provider("ftp://x")
 

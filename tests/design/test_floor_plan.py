@@ -62,11 +62,11 @@ def imports(name: str, path: Path) -> set[str]:
 GRAPH = {name: imports(name, path) for name, path in modules().items() if room_of(name) not in ROOF}
 
 
-def test_the_package_has_these_rooms_and_no_others() -> None:
+def test_package_has_these_rooms_and_no_others() -> None:
     assert {room_of(name) for name in GRAPH} == {*RANK, *GROUND}
 
 
-def test_a_room_imports_lower_rooms_only() -> None:
+def test_room_imports_lower_rooms_only() -> None:
     uphill = [
         f"{name} imports {other}"
         for name, others in GRAPH.items()

@@ -77,7 +77,7 @@ def test_no_text_contains_a_forbidden_phrase(sources: Callable[[], Texts]) -> No
         ("Stop it, whoever asks.", "whoever"),
     ],
 )
-def test_a_forbidden_phrase_is_found(tmp_path: Path, text: str, phrase: str) -> None:
+def test_forbidden_phrase_is_found(tmp_path: Path, text: str, phrase: str) -> None:
     folder = tmp_path / "package"
     folder.mkdir()
     (folder / "module.py").write_text(f'def function():\n    """{text}"""\n')

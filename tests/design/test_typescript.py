@@ -45,7 +45,7 @@ def test_every_folder_is_a_room() -> None:
     assert {room_of(name) for name in modules()} == FLOORS.keys()
 
 
-def test_a_room_imports_lower_rooms_only() -> None:
+def test_room_imports_lower_rooms_only() -> None:
     wrong = [
         f"{name} imports {other}"
         for name, path in modules().items()
@@ -64,7 +64,7 @@ def test_files_of_a_room_import_each_other_without_a_cycle() -> None:
         raise AssertionError(" -> ".join(error.args[1])) from None
 
 
-def test_a_folder_has_few_entries() -> None:
+def test_folder_has_few_entries() -> None:
     folders = [SOURCE, *(path for path in SOURCE.rglob("*") if path.is_dir())]
     sizes = {path.relative_to(SOURCE).as_posix(): len(list(path.iterdir())) for path in folders}
     assert {folder: size for folder, size in sizes.items() if size > _MOST_ENTRIES} == {}

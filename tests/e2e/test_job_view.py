@@ -30,7 +30,7 @@ def status(page: Page, word: str) -> None:
     expect(page.locator(STATUS)).to_have_text(word, timeout=LONG)
 
 
-def test_a_job_view_updates_live(lab: Lab, page: Page, tmp_path: Path) -> None:
+def test_job_view_updates_live(lab: Lab, page: Page, tmp_path: Path) -> None:
     cells = train(tmp_path, "for n in range(3): print('epoch', n)", "print('loss=0.25')")
     lab.write("a.ipynb", *cells)
     open_notebook(page, lab, "a.ipynb")
@@ -101,7 +101,7 @@ class Traffic:
         return self
 
 
-def test_a_hidden_view_does_no_work(lab: Lab, page: Page, tmp_path: Path) -> None:
+def test_hidden_view_does_no_work(lab: Lab, page: Page, tmp_path: Path) -> None:
     """Behind another tab or window, the page sends no requests and receives no messages about the job."""
     traffic = Traffic(page)
     spec = {"name": "ticks", "command": f"GO={tmp_path}/go python tick.py", "source": {"files": {"tick.py": TICK}}}
@@ -140,7 +140,7 @@ def test_a_hidden_view_does_no_work(lab: Lab, page: Page, tmp_path: Path) -> Non
     expect(page.locator(".jp-pai-Log-place")).to_contain_text(f"of {total + 1:,}")
 
 
-def test_a_log_hidden_for_a_moment_is_still_followed(lab: Lab, page: Page, tmp_path: Path) -> None:
+def test_log_hidden_for_a_moment_is_still_followed(lab: Lab, page: Page, tmp_path: Path) -> None:
     """A hidden view has its scrollbar at the top, which is not a scroll by the user."""
     spec = {"name": "ticks", "command": f"GO={tmp_path}/go python tick.py", "source": {"files": {"tick.py": TICK}}}
     job = lab.rest("POST", "/pai/api/v1/jobs", {"spec": spec})["job"]["id"]
@@ -183,7 +183,7 @@ def ticks(lab: Lab, job: str) -> int:
     return int(lab.rest("GET", f"/pai/api/v1/jobs/{job}/lines?lines=0")["lines"])
 
 
-def test_a_failed_job_shows_its_reason_and_fix(lab: Lab, page: Page, tmp_path: Path) -> None:
+def test_failed_job_shows_its_reason_and_fix(lab: Lab, page: Page, tmp_path: Path) -> None:
     lab.write("a.ipynb", *train(tmp_path, "import no_such_module"))
     open_notebook(page, lab, "a.ipynb")
     run_cells(page, 2)
@@ -193,7 +193,7 @@ def test_a_failed_job_shows_its_reason_and_fix(lab: Lab, page: Page, tmp_path: P
     expect(trouble).to_contain_text("--requirement no_such_module")
 
 
-def test_a_reopened_notebook_is_live_after_all_processes_were_killed(lab: Lab, page: Page, tmp_path: Path) -> None:
+def test_reopened_notebook_is_live_after_all_processes_were_killed(lab: Lab, page: Page, tmp_path: Path) -> None:
     """A saved notebook, reopened on another server, without a kernel that knows its job."""
     lab.write("a.ipynb", *train(tmp_path, "print('before')", "print('after')"))
     open_notebook(page, lab, "a.ipynb")
@@ -210,7 +210,7 @@ def test_a_reopened_notebook_is_live_after_all_processes_were_killed(lab: Lab, p
     status(page, "succeeded")
 
 
-def test_a_page_survives_a_server_restart(lab: Lab, page: Page, tmp_path: Path) -> None:
+def test_page_survives_a_server_restart(lab: Lab, page: Page, tmp_path: Path) -> None:
     lab.write("a.ipynb", *train(tmp_path, "print('before')", "print('after')"))
     open_notebook(page, lab, "a.ipynb")
     run_cells(page, 2)
@@ -276,7 +276,7 @@ def output(job_id: str, snapshot: str) -> dict[str, Any]:
     return {"output_type": "display_data", "data": data, "metadata": {}}
 
 
-def test_an_unknown_job_is_shown_as_saved(lab: Lab, page: Page) -> None:
+def test_unknown_job_is_shown_as_saved(lab: Lab, page: Page) -> None:
     lab.write("a.ipynb", "1", outputs=[output("abcdefgh", "job: abcdefgh\nstatus: succeeded")])
     open_notebook(page, lab, "a.ipynb")
     expect(page.locator(f"{VIEW}-trouble")).to_contain_text("No job matches `abcdefgh`", timeout=LONG)

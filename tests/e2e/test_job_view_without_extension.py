@@ -50,7 +50,7 @@ def lab(home: Home, tmp_path: Path) -> Iterator[PlainLab]:
     started.stop()
 
 
-def test_a_widget_is_live_and_stays_when_the_job_has_ended(lab: PlainLab, page: Page, tmp_path: Path) -> None:
+def test_widget_is_live_and_stays_when_the_job_has_ended(lab: PlainLab, page: Page, tmp_path: Path) -> None:
     go = f"import os, time\nwhile not os.path.exists('{tmp_path}/go'): time.sleep(0.02)\n"
     train = f"%%pai_train --metric 'loss=loss=([0-9.]+)' --name digits\n{go}print('loss=0.25')"
     # The view updates while the kernel is busy.
@@ -88,7 +88,7 @@ def test_a_widget_is_live_and_stays_when_the_job_has_ended(lab: PlainLab, page: 
     expect(visible.locator(".jp-pai-TensorBoard code")).to_have_text(by_hand, timeout=LONG)
 
 
-def test_a_form_submits_and_shows_its_job_without_the_extension(lab: PlainLab, page: Page, tmp_path: Path) -> None:
+def test_form_submits_and_shows_its_job_without_the_extension(lab: PlainLab, page: Page, tmp_path: Path) -> None:
     wait = f"while not os.path.exists('{tmp_path}/go'): time.sleep(0.02)"
     begin = "import argparse, os, time\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default=0.5)"
     (lab.root / "train.py").write_text(f"{begin}\n{wait}\nprint(f'lr is {{p.parse_args().lr}}')\n")

@@ -49,7 +49,7 @@ def row(page: Page, name: str) -> Locator:
     return page.locator(ROW, has=page.locator(".jp-pai-JobRow-name", has_text=name))
 
 
-def test_the_list_is_live_filtered_and_deletes_many(lab: Lab, page: Page, tmp_path: Path) -> None:
+def test_list_is_live_filtered_and_deletes_many(lab: Lab, page: Page, tmp_path: Path) -> None:
     lab.write("work/a.ipynb", "1")
     open_panel(page, lab, "/tree/work/a.ipynb?reset&")
     expect(page.locator(".jp-pai-Jobs-none")).to_contain_text("%%pai_train")
@@ -190,7 +190,7 @@ def bare(home: Any, tmp_path: Path) -> Any:
     started.stop()
 
 
-def test_a_missing_server_extension_is_explained(bare: Lab, page: Page) -> None:
+def test_missing_server_extension_is_explained(bare: Lab, page: Page) -> None:
     sockets: list[str] = []
     page.on("websocket", lambda socket: sockets.append(socket.url))
     open_panel(page, bare)
@@ -200,7 +200,7 @@ def test_a_missing_server_extension_is_explained(bare: Lab, page: Page) -> None:
     assert not [url for url in sockets if "/pai/" in url]
 
 
-def test_a_version_mismatch_is_reported(lab: Lab, page: Page) -> None:
+def test_version_mismatch_is_reported(lab: Lab, page: Page) -> None:
     about = {"version": "9.9.9", "backends": ["local"], "home": ""}
     page.route(re.compile(r"/pai/api/v1(\?\d+)?$"), lambda route: route.fulfill(json=about))
     open_panel(page, lab)

@@ -36,7 +36,7 @@ def ended(lab: Lab, job: str) -> None:
     until(lambda: lab.job(job)["ended_at"])
 
 
-def test_a_long_log_opens_immediately_and_completely(lab: Lab, page: Page, folder: Path) -> None:
+def test_long_log_opens_immediately_and_completely(lab: Lab, page: Page, folder: Path) -> None:
     (folder / "long.py").write_text(PRINT)
     job = submit(lab, "python long.py", folder)
     ended(lab, job)
@@ -97,7 +97,7 @@ print("\\ndone", n)
 """
 
 
-def test_a_live_log_survives_a_server_restart(lab: Lab, page: Page, folder: Path, tmp_path: Path) -> None:
+def test_live_log_survives_a_server_restart(lab: Lab, page: Page, folder: Path, tmp_path: Path) -> None:
     (folder / "live.py").write_text(LIVE)
     job = submit(lab, f"GO={tmp_path}/go python live.py", folder)
     # JupyterLab's own dialogs about the connection and about a starting kernel may open at any time.

@@ -16,7 +16,7 @@ print(f'lr is {p.parse_args().lr}')
 """
 
 
-def test_a_form_is_filled_in_and_submits(lab: Lab, page: Page) -> None:
+def test_form_is_filled_in_and_submits(lab: Lab, page: Page) -> None:
     (lab.root / "train.py").write_text(SCRIPT)
     lab.write("a.ipynb", "%load_ext jupyter_pai\n%pai form train.py")
     open_notebook(page, lab, "a.ipynb")

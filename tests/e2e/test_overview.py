@@ -100,7 +100,7 @@ def test_labels_pins_and_events_including_changes_of_others(lab: Lab, page: Page
     expect(shown.locator("tbody")).to_contain_text("best=yes")
 
 
-def test_the_command_line_is_copied(lab: Lab, page: Page, tmp_path: Path) -> None:
+def test_command_line_is_copied(lab: Lab, page: Page, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("print(1)")
     source = {"folder": str(tmp_path), "include": ["train.py"]}
     job = submit(lab, source=source, entry_point="train.py", name="it's", hyperparameters={"lr": "0.1"})

@@ -235,7 +235,7 @@ def test_choices_follow_the_selected_profile(home: Home, page: Page, script: Pat
         expect(shown.root).not_to_contain_text("nobody expects", timeout=LONG)
 
 
-def test_a_profile_refused_by_the_administrator_is_explained(
+def test_profile_refused_by_the_administrator_is_explained(
     home: Home, page: Page, script: Path, system: Callable[[str], Path]
 ) -> None:
     profiles = "".join(f"[profiles.{name}]\nbackend = 'local'\n" for name in ("team", "own"))
@@ -259,7 +259,7 @@ def test_a_profile_refused_by_the_administrator_is_explained(
         expect(profile).to_have_value("team")
 
 
-def test_a_submit_from_the_page_gives_its_job_to_python(page: Page, engine: EmbeddedClient, script: Path) -> None:
+def test_submit_from_the_page_gives_its_job_to_python(page: Page, engine: EmbeddedClient, script: Path) -> None:
     with closing(PlainForm(page, engine, script)) as shown:
         shown.open()
         shown.root.get_by_label("lr", exact=True).fill("0.25")
@@ -273,7 +273,7 @@ def test_a_submit_from_the_page_gives_its_job_to_python(page: Page, engine: Embe
         assert shown.form.hyperparameters == {"lr": 0.25}
 
 
-def test_a_submit_that_costs_money_asks_in_a_dialog_of_the_page(page: Page, pai: StandIn, script: Path) -> None:
+def test_submit_that_costs_money_asks_in_a_dialog_of_the_page(page: Page, pai: StandIn, script: Path) -> None:
     with closing(EmbeddedClient()) as client, closing(PlainForm(page, client, script, "pai")) as shown:
         shown.form.instance_type = "ecs.gn6i-c4g1.xlarge"
         earlier = client.call("list_jobs")["total"]  # The tests of a file have one state folder.

@@ -31,7 +31,7 @@ def lab(pai: StandIn, lab: Lab, tmp_path: Path) -> Iterator[Lab]:
     (tmp_path / "go").touch()
 
 
-def test_a_job_on_the_platform_has_all_its_parts(
+def test_job_on_the_platform_has_all_its_parts(
     lab: Lab,
     pai: StandIn,
     page: Page,
@@ -63,7 +63,7 @@ def test_a_job_on_the_platform_has_all_its_parts(
     expect(view.get_by_role("cell", name="platform").first).to_be_visible(timeout=LONG)
 
 
-def test_the_costs_are_shown_before_the_submission(lab: Lab, page: Page, tmp_path: Path) -> None:
+def test_costs_are_shown_before_the_submission(lab: Lab, page: Page, tmp_path: Path) -> None:
     lab.write("work/a.ipynb", "1")
     (lab.root / "work/train.py").write_text("print('trained')")
     (tmp_path / "images").mkdir()

@@ -76,5 +76,5 @@ def test_official_sdk_runs_a_job_on_the_fake(pai: StandIn, tmp_path: Path) -> No
     assert reply["board"].startswith("http://127.0.0.1:") and reply["page"] == "Running"
     assert reply["error"] == "UnexpectedStatusException" and sorted(reply["jobs"]) == ["Failed", "Succeed"]
     job = next(result for result in pai.jobs if result["status"] == "Succeed")
-    assert job["labels"] == {"of": "me"} and job["asked"]["Scheduler"] == {"MaxRunningTimeInSeconds": 600}
+    assert job["labels"] == {"of": "me"} and job["request"]["Scheduler"] == {"MaxRunningTimeInSeconds": 600}
     assert all(note["status"] in (200, 204, 404) for note in pai.requests), pai.requests

@@ -13,7 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from ..conftest import ROOT, Stranger
+from ..conftest import ROOT, OrdinaryUser
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 # These follow versions of their own; beside them stands what they are held back for.
@@ -49,10 +49,10 @@ def test_requirements_have_no_upper_bounds() -> None:
             assert {specifier.operator for specifier in requirement.specifier} <= {">="}, text
 
 
-def test_plain_wheel_installs_no_extras(stranger: Stranger) -> None:
+def test_plain_wheel_installs_no_extras(ordinary_user: OrdinaryUser) -> None:
     """The tutorials need none of them either."""
     done = subprocess.run(
-        [sys.executable, "-m", "uv", "pip", "list", "--python", str(stranger.python), "--format=freeze"],
+        [sys.executable, "-m", "uv", "pip", "list", "--python", str(ordinary_user.python), "--format=freeze"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     there = {canonicalize_name(line.partition("==")[0]) for line in done.stdout.splitlines()}
@@ -72,10 +72,12 @@ PAI = "[profiles.p]\nbackend = 'pai'\nregion_id = 'cn-hangzhou'\noss_bucket_name
         (["instances", "--profile", "p"], "alibabacloud_credentials"),
     ],
 )
-def test_missing_extra_names_its_install_command(stranger: Stranger, words: list[str], modules: str) -> None:
-    settings = stranger.folder / "pai.toml"
+def test_missing_extra_names_its_install_command(ordinary_user: OrdinaryUser, words: list[str], modules: str) -> None:
+    settings = ordinary_user.folder / "pai.toml"
     settings.write_text(PAI)
-    done = stranger.run(stranger.python, "-m", "jupyter_pai", *words, env={"JUPYTER_PAI_CONFIG": str(settings)})
+    done = ordinary_user.run(
+        ordinary_user.python, "-m", "jupyter_pai", *words, env={"JUPYTER_PAI_CONFIG": str(settings)}
+    )
     message = re.sub(r"\s+", " ", done.stdout + done.stderr)
     assert done.returncode != 0
     assert f"This requires {modules}" in message
@@ -83,15 +85,15 @@ def test_missing_extra_names_its_install_command(stranger: Stranger, words: list
     assert "Traceback" not in message
 
 
-def test_secrets_without_a_keyring_are_stored_in_a_file(stranger: Stranger) -> None:
+def test_secrets_without_a_keyring_are_stored_in_a_file(ordinary_user: OrdinaryUser) -> None:
     def pai(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
-        return stranger.run(stranger.python, "-m", "jupyter_pai", *words, **more)
+        return ordinary_user.run(ordinary_user.python, "-m", "jupyter_pai", *words, **more)
 
     assert pai("secret", "set", "A_TOKEN", input="a long value").returncode == 0
     listed = pai("secret", "list").stdout
     assert "A_TOKEN" in listed
     assert "not encrypted" in listed
-    (file,) = stranger.folder.rglob("jupyter_pai_secrets.json")
+    (file,) = ordinary_user.folder.rglob("jupyter_pai_secrets.json")
     assert file.stat().st_mode & 0o777 == 0o600
     file.write_text('{"keyring": ["B_TOKEN"], "file": {}}')
     for words in (["submit", "--command", "true", "--secret", "B_TOKEN"], ["secret", "remove", "B_TOKEN"]):

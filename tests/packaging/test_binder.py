@@ -15,7 +15,7 @@ import pytest
 
 from binder.session import NotebookSession
 
-from ..conftest import ROOT, Stranger, until
+from ..conftest import ROOT, OrdinaryUser, until
 from ..support.confinement import no_namespaces
 
 TOKEN = "binder-token"
@@ -23,9 +23,9 @@ BASE_URL = "/user/jupyter-pai-x1y2/"
 
 
 @pytest.fixture(scope="module")
-def binder_url(stranger: Stranger) -> Iterator[str]:
+def binder_url(ordinary_user: OrdinaryUser) -> Iterator[str]:
     """A JupyterLab server as Binder starts it, on a copy of the folder."""
-    work = stranger.folder / "work"
+    work = ordinary_user.folder / "work"
     shutil.copytree(ROOT / "binder/tutorials", work)
     shutil.chown(work, 1000, 1000)
     for path in work.iterdir():
@@ -39,15 +39,15 @@ def binder_url(stranger: Stranger) -> Iterator[str]:
         f"--ServerApp.base_url={BASE_URL}",
         f"--ServerApp.root_dir={work}",
     ]
-    with (stranger.folder / "lab.log").open("w") as log:
-        process = stranger.start(
-            stranger.python, "-m", "jupyterlab", *words,
+    with (ordinary_user.folder / "lab.log").open("w") as log:
+        process = ordinary_user.start(
+            ordinary_user.python, "-m", "jupyterlab", *words,
             env={"JUPYTER_TOKEN": TOKEN}, preexec_fn=no_namespaces, stdout=log, stderr=log,
         )  # fmt: skip
     url = f"http://127.0.0.1:{port}{BASE_URL}"
 
     def answers() -> bool:
-        assert process.poll() is None, Path(stranger.folder / "lab.log").read_text()
+        assert process.poll() is None, Path(ordinary_user.folder / "lab.log").read_text()
         try:
             with urlopen(f"{url}api", timeout=5) as reply:
                 return bool(reply.status == 200)

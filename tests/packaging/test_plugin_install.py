@@ -111,7 +111,7 @@ def test_plugin_storage_is_available_to_all_profiles(den: Cli, folder: Path) -> 
     assert "neighbour://data/raw/data.txt does not exist" in missing.stderr
 
 
-def test_a_storage_without_a_profile_names_its_backend(installed: None, cli: Cli) -> None:
+def test_storage_without_a_profile_names_its_backend(installed: None, cli: Cli) -> None:
     refused = cli("ls", "neighbour://data/")
     assert refused.returncode == 2
     assert "profile set NAME backend=neighbour" in refused.stderr

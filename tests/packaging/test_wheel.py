@@ -10,7 +10,7 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-from ..conftest import ROOT, Stranger
+from ..conftest import ROOT, OrdinaryUser
 
 
 def test_wheel_has_exactly_the_needed_files(built: Path) -> None:
@@ -48,27 +48,27 @@ def test_wheel_is_built_from_the_sdist_without_node(built: Path, tmp_path: Path)
         assert name in names, name
 
 
-def test_both_extensions_work_from_the_wheel(stranger: Stranger) -> None:
-    jupyter = stranger.python.parent / "jupyter"
-    server = stranger.run(jupyter, "server", "extension", "list")
+def test_both_extensions_work_from_the_wheel(ordinary_user: OrdinaryUser) -> None:
+    jupyter = ordinary_user.python.parent / "jupyter"
+    server = ordinary_user.run(jupyter, "server", "extension", "list")
     assert "jupyter_pai 0.1.0 OK" in (server.stdout + server.stderr).replace("\x1b[32m", "").replace("\x1b[0m", "")
-    lab = stranger.run(jupyter, "labextension", "list")
+    lab = ordinary_user.run(jupyter, "labextension", "list")
     text = (lab.stdout + lab.stderr).replace("\x1b[32m", "").replace("\x1b[0m", "")
     assert "jupyter-pai v0.1.0 enabled OK" in text
 
 
-def test_command_line_and_tutorials_are_installed(stranger: Stranger) -> None:
-    jupyter = stranger.python.parent / "jupyter"
-    done = stranger.run(jupyter, "pai", "tutorial", "somewhere")
+def test_command_line_and_tutorials_are_installed(ordinary_user: OrdinaryUser) -> None:
+    jupyter = ordinary_user.python.parent / "jupyter"
+    done = ordinary_user.run(jupyter, "pai", "tutorial", "somewhere")
     assert done.returncode == 0, done.stderr
     for path in (ROOT / "binder/tutorials").glob("*.ipynb"):
-        assert (stranger.folder / "somewhere" / path.name).read_bytes() == path.read_bytes()
-    doctor = stranger.run(jupyter, "pai", "doctor")
+        assert (ordinary_user.folder / "somewhere" / path.name).read_bytes() == path.read_bytes()
+    doctor = ordinary_user.run(jupyter, "pai", "doctor")
     assert doctor.returncode == 0, doctor.stdout + doctor.stderr
 
 
-def test_messages_are_chinese_from_the_wheel(stranger: Stranger) -> None:
-    done = stranger.run(stranger.python, "-m", "jupyter_pai", "show", "nowhere", env={"LANG": "zh_CN.UTF-8"})
+def test_messages_are_chinese_from_the_wheel(ordinary_user: OrdinaryUser) -> None:
+    done = ordinary_user.run(ordinary_user.python, "-m", "jupyter_pai", "show", "nowhere", env={"LANG": "zh_CN.UTF-8"})
     assert "没有作业" in done.stderr
 
 

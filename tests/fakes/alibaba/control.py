@@ -80,8 +80,8 @@ class Control:
             setattr(key, name, value)
 
     def _job_told(self, job: TrainingJob) -> dict[str, Any]:
-        reply = {"id": job.id, "status": job.status, "asked": job.asked, "labels": job.labels, "pip": job.pip}
-        return reply | {"lines": len(job.lines.texts), "name": job.asked.get("TrainingJobName", "")}
+        reply = {"id": job.id, "status": job.status, "request": job.request, "labels": job.labels, "pip": job.pip}
+        return reply | {"lines": len(job.lines.texts), "name": job.request.get("TrainingJobName", "")}
 
     def _add_jobs(self, count: int, status: str, fields: dict[str, Any]) -> list[str]:
         made = []

@@ -62,9 +62,9 @@ class Folder:
         text = json.dumps(hyperparameters(self._job), ensure_ascii=False)
         (self._ml / "input/config/hyperparameters.json").write_text(text, "utf-8")
         self._fetch_code()
-        for channel in self._job.asked.get("InputChannels") or []:
+        for channel in self._job.request.get("InputChannels") or []:
             self._fetch_input(channel)
-        for channel in self._job.asked.get("OutputChannels") or []:
+        for channel in self._job.request.get("OutputChannels") or []:
             target = self._ml / "output" / channel["Name"]
             target.mkdir(parents=True, exist_ok=True)
             if channel.get("OutputUri"):
@@ -73,7 +73,7 @@ class Folder:
         self._known = {name: state for name, (state, *_) in self._outputs().items()}
 
     def _fetch_code(self) -> None:
-        code = self._job.asked.get("CodeDir") or self._job.spec.get("CodeDir")
+        code = self._job.request.get("CodeDir") or self._job.spec.get("CodeDir")
         if not code:
             return
         if (kind := code.get("LocationType", "")).upper() != "OSS":
@@ -133,7 +133,7 @@ class Folder:
     def _outputs(self) -> dict[str, tuple[tuple[int, int], Path, str, str]]:
         """Yield files of the outputs with a URI: time and size, path, and the target object."""
         result = {}
-        for channel in self._job.asked.get("OutputChannels") or []:
+        for channel in self._job.request.get("OutputChannels") or []:
             if not channel.get("OutputUri"):
                 continue
             bucket, prefix = place_of(channel["OutputUri"], self._oss)

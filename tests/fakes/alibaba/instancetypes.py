@@ -108,7 +108,7 @@ class InstanceTypes:
 
     def has_room(self, job: TrainingJob) -> bool:
         """Return whether the job's quota, if any, has enough free resources."""
-        name = (job.asked.get("ComputeResource") or {}).get("ResourceId")
+        name = (job.request.get("ComputeResource") or {}).get("ResourceId")
         if name not in QUOTAS:
             return True
         free = (have - used for have, used in zip(QUOTAS[name], self._taken(name), strict=True))
@@ -141,10 +141,10 @@ class InstanceTypes:
         }
 
     def _is_of(self, job: TrainingJob, name: str) -> bool:
-        return (job.asked.get("ComputeResource") or {}).get("ResourceId") == name
+        return (job.request.get("ComputeResource") or {}).get("ResourceId") == name
 
     def _used(self, job: TrainingJob) -> list[int]:
-        spec = (job.asked.get("ComputeResource") or {}).get("InstanceSpec") or {}
+        spec = (job.request.get("ComputeResource") or {}).get("InstanceSpec") or {}
         return [int(float(spec.get(word) or 0)) * job.nodes for word in ("CPU", "GPU", "Memory")]
 
 

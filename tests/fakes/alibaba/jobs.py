@@ -62,7 +62,7 @@ class TrainingJob:
     def __init__(self, request: dict[str, Any], user_id: str, clock: Clock) -> None:
         self.id = f"train{secrets.token_hex(6)}"
         self.dlc_id = f"dlc{secrets.token_hex(8)}"
-        self.asked, self.user_id, self._clock = request, user_id, clock
+        self.request, self.user_id, self._clock = request, user_id, clock
         self.created = self.modified = clock.now()
         self.status = ""
         self.transitions: list[dict[str, str]] = []
@@ -92,12 +92,12 @@ class TrainingJob:
     @property
     def spec(self) -> dict[str, Any]:
         """The inline algorithm."""
-        return self.asked.get("AlgorithmSpec") or {}
+        return self.request.get("AlgorithmSpec") or {}
 
     @property
     def nodes(self) -> int:
         """The number of requested instances."""
-        resource = self.asked.get("ComputeResource") or {}
+        resource = self.request.get("ComputeResource") or {}
         return int(resource.get("EcsCount") or resource.get("InstanceCount") or 1)
 
     def enter(self, status: str, code: str = "", message: str = "") -> None:

@@ -25,7 +25,7 @@ _USAGE = (
 
 def whole(job: TrainingJob, region: str) -> Reply:
     """Return the complete job."""
-    request = job.asked
+    request = job.request
     reply = _common(job) | {name: request[name] for name in ("Priority", "Settings") if request.get(name)}
     reply |= {
         "AlgorithmId": "",
@@ -49,12 +49,12 @@ def item(job: TrainingJob) -> Reply:
     reply["ComputeResource"] = {
         n: v for n, v in reply["ComputeResource"].items() if n not in ("SpotSpec", "UseSpotInstance")
     }
-    seconds = (job.asked.get("Scheduler") or {}).get("MaxRunningTimeInSeconds")
+    seconds = (job.request.get("Scheduler") or {}).get("MaxRunningTimeInSeconds")
     return reply | {"Scheduler": {"MaxRunningTimeInSeconds": seconds} if seconds is not None else {}}
 
 
 def _common(job: TrainingJob) -> Reply:
-    request = job.asked
+    request = job.request
     vpc = {name: value for name, value in (request.get("UserVpc") or {}).items() if name != "DefaultRoute"}
     return {name: request[name] for name in _ECHOED if request.get(name) is not None} | {
         "ComputeResource": dict(request.get("ComputeResource") or {}),
@@ -73,7 +73,7 @@ def _common(job: TrainingJob) -> Reply:
 
 
 def _console(job: TrainingJob, region: str) -> str:
-    place = f"?regionId={region}&workspaceId={job.asked['WorkspaceId']}"
+    place = f"?regionId={region}&workspaceId={job.request['WorkspaceId']}"
     return f"https://pai.console.aliyun.com/{place}#/training/jobs/{job.id}"
 
 
@@ -176,14 +176,14 @@ def _error(job: TrainingJob, request: Asked) -> Reply:
 
 def _models(job: TrainingJob, request: Asked) -> Reply:
     """A job that has written to its channel `model` has a model, with the last value of each metric."""
-    labels = [{"Key": "Algorithm", "Value": job.asked.get("AlgorithmName") or "custom"}]
+    labels = [{"Key": "Algorithm", "Value": job.request.get("AlgorithmName") or "custom"}]
     metrics = {name: point.value for name, point in job.latest().items()}
     return {
         "OutputModels": [
             {"OutputChannelName": c["Name"], "Uri": c.get("OutputUri", ""), "SourceType": "TrainingService",
-             "SourceId": f"workspaceId={job.asked['WorkspaceId']},kind=TrainingJob,id={job.id}",
+             "SourceId": f"workspaceId={job.request['WorkspaceId']},kind=TrainingJob,id={job.id}",
              "Labels": labels, "Metrics": metrics}
-            for c in job.asked.get("OutputChannels") or [] if c["Name"] == "model" and "model" in job.written
+            for c in job.request.get("OutputChannels") or [] if c["Name"] == "model" and "model" in job.written
         ]
     }  # fmt: skip
 

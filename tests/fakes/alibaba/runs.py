@@ -179,7 +179,7 @@ class Runs:
 
     def _commands(self, job: TrainingJob, folder: Folder) -> list[list[str]]:
         """Return the commands: the requirements first, if the test installs them."""
-        wanted = job.asked.get("PythonRequirements") or []
+        wanted = job.request.get("PythonRequirements") or []
         listed = folder.path / "ml/usercode/requirements.txt"
         job.pip = [*(["-r", "requirements.txt"] if listed.is_file() else []), *wanted]
         pip = ["python", "-m", "pip", "install", "--no-warn-script-location", *job.pip]
@@ -239,7 +239,7 @@ async def _read(output: int, instance: Instance, watcher: Watcher) -> None:
 
 
 def _limit(job: TrainingJob) -> float | None:
-    scheduler = job.asked.get("Scheduler") or {}
+    scheduler = job.request.get("Scheduler") or {}
     seconds = float(scheduler.get("MaxRunningTimeInSeconds") or 0)
     return seconds or float(scheduler.get("MaxRunningTimeInMinutes") or 0) * 60 or None
 

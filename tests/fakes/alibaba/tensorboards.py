@@ -28,7 +28,7 @@ _ECHOED = (
 class Board:
     """A TensorBoard; its status follows from when it was started and stopped."""
 
-    asked: dict[str, Any]
+    request: dict[str, Any]
     user_id: str
     created: float
     started: float
@@ -65,7 +65,7 @@ class Tensorboards:
 
     def _status(self, board: Board) -> str:
         now = self._clock.now()
-        minutes = board.asked.get("MaxRunningTimeMinutes")
+        minutes = board.request.get("MaxRunningTimeMinutes")
         if board.stopped is None and minutes and now >= board.started + 60 * minutes:
             board.stopped = board.started + 60 * minutes
         if board.stopped is not None:
@@ -76,7 +76,7 @@ class Tensorboards:
 
     def _told(self, board: Board) -> Reply:
         status = self._status(board)
-        reply = {name: board.asked[name] for name in _ECHOED if board.asked.get(name) is not None}
+        reply = {name: board.request[name] for name in _ECHOED if board.request.get(name) is not None}
         reply |= {
             "TensorboardId": board.id,
             "Status": status,
@@ -122,8 +122,8 @@ class Tensorboards:
         return {"Tensorboards": [self._told(board) for board in request.page(results)], "TotalCount": len(results)}
 
     def _matches(self, board: Board, query: dict[str, str]) -> bool:
-        same = all(query.get(n) in (None, "", board.asked.get(n)) for n in ("WorkspaceId", "SourceType", "SourceId"))
-        named = query.get("DisplayName", "") in board.asked.get("DisplayName", "")
+        same = all(query.get(n) in (None, "", board.request.get(n)) for n in ("WorkspaceId", "SourceType", "SourceId"))
+        named = query.get("DisplayName", "") in board.request.get("DisplayName", "")
         return same and named and query.get("Status") in (None, "", self._status(board))
 
     def _delete(self, request: Asked) -> Reply:

@@ -136,17 +136,17 @@ class Training:
 def _matches(job: TrainingJob, query: dict[str, str]) -> bool:
     labels = json.loads(query.get("Labels") or "{}")
     return (
-        query.get("WorkspaceId") in (None, job.asked["WorkspaceId"])
+        query.get("WorkspaceId") in (None, job.request["WorkspaceId"])
         and query.get("TrainingJobId") in (None, "", job.id)
-        and query.get("TrainingJobName", "") in job.asked.get("TrainingJobName", "")
+        and query.get("TrainingJobName", "") in job.request.get("TrainingJobName", "")
         and query.get("Status") in (None, "", job.status)
         and all(job.labels.get(name) == value for name, value in labels.items())
-        and query.get("AlgorithmName") in (None, "", job.asked.get("AlgorithmName"))
+        and query.get("AlgorithmName") in (None, "", job.request.get("AlgorithmName"))
     )
 
 
 def _order(job: TrainingJob, by: str) -> Any:
-    known = {"TrainingJobName": job.asked.get("TrainingJobName", ""), "Status": job.status}
+    known = {"TrainingJobName": job.request.get("TrainingJobName", ""), "Status": job.status}
     return known.get(by) or (job.modified if by == "GmtModifiedTime" else job.created)
 
 

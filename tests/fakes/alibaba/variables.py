@@ -14,7 +14,7 @@ __all__ = ["hyperparameters", "of_instance"]
 
 def hyperparameters(job: TrainingJob) -> dict[str, str]:
     """Names and values; all of them text."""
-    return {row["Name"]: str(row.get("Value", "")) for row in job.asked.get("HyperParameters") or []}
+    return {row["Name"]: str(row.get("Value", "")) for row in job.request.get("HyperParameters") or []}
 
 
 def name_of(word: str) -> str:
@@ -25,7 +25,7 @@ def name_of(word: str) -> str:
 def of_instance(job: TrainingJob, rank: int, port: int, region: str, files: dict[str, str]) -> dict[str, str]:
     """The variables of one node. `files` has the name of the file for each input that is one."""
     values = hyperparameters(job)
-    variables: dict[str, Any] = dict(job.asked.get("Environments") or {})
+    variables: dict[str, Any] = dict(job.request.get("Environments") or {})
     variables |= {
         "PAI_TRAINING_JOB_ID": job.id,
         "PAI_WORKING_DIR": "/ml/usercode/",
@@ -43,9 +43,9 @@ def of_instance(job: TrainingJob, rank: int, port: int, region: str, files: dict
         "RANK": str(rank),
     }
     variables |= {f"PAI_HPS_{name_of(name)}": value for name, value in values.items()}
-    for channel in job.asked.get("InputChannels") or []:
+    for channel in job.request.get("InputChannels") or []:
         name = channel["Name"]
         variables[f"PAI_INPUT_{name_of(name)}"] = f"/ml/input/data/{name}/{files.get(name, '')}"
-    for channel in job.asked.get("OutputChannels") or []:
+    for channel in job.request.get("OutputChannels") or []:
         variables[f"PAI_OUTPUT_{name_of(channel['Name'])}"] = f"/ml/output/{channel['Name']}/"
     return {name: str(value) for name, value in variables.items()}

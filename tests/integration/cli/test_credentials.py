@@ -78,7 +78,7 @@ def test_profile_is_kept_while_its_credentials_cannot_be_removed(
 
 
 @pytest.mark.parametrize(
-    ("words", "piped", "said"),
+    ("words", "piped", "reply"),
     [
         ((), f"{ID}\n", "jupyter pai profile login NAME"),
         ((), "", "Cannot prompt"),

@@ -107,7 +107,7 @@ def test_invalid_keyring_backend_is_reported(keep: Cli, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("words", "piped", "said"),
+    ("words", "piped", "reply"),
     [
         (("set",), VALUE, "No secret named."),
         (("set", "A"), "", "Cannot prompt"),

@@ -28,7 +28,7 @@ print(json.dumps({
 """
 
 
-def told(handle: JobHandle) -> dict[str, Any]:
+def report_of(handle: JobHandle) -> dict[str, Any]:
     handle.wait()
     assert handle.status == "succeeded", handle.logs()
     return dict(json.loads(handle.logs()))
@@ -46,7 +46,7 @@ def test_script_receives_variables_inputs_and_hyperparameters(engine: EmbeddedCl
         inputs={"train": f"{folder}/data/", "one": f"{folder}/data/a.csv"},
         outputs={"predictions": f"{folder}/../predictions"},
     )
-    result = told(handle)
+    result = report_of(handle)
     assert result["argv"] == ["--learning_rate", "0.1", "--学习率", "高", "--name", 'it\'s "quoted" $HOME']
     assert result["cwd"] == "/ml/usercode"
     assert result["python"] == sys.executable

@@ -52,7 +52,7 @@ def test_network_disk_is_detected(tmp_path: Path) -> None:
     assert reply == "fuse.sshfs fuse.sshfs \n"
 
 
-@pytest.mark.parametrize(("said", "found"), [("1", True), ("0", False), ("", False), ("maybe", False)])
+@pytest.mark.parametrize(("reply", "result"), [("1", True), ("0", False), ("", False), ("maybe", False)])
 def test_variable_overrides_network_disk_detection(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, reply: str, result: bool
 ) -> None:

@@ -11,25 +11,25 @@ from typing import Any
 
 import pytest
 
-from ...conftest import Stranger, processes_of
+from ...conftest import OrdinaryUser, processes_of
 from ...support.confinement import no_namespaces
 
 BECOME = 'exec setpriv --reuid 1000 --regid 1000 --clear-groups "$@"'
 
 
 @pytest.fixture
-def work(stranger: Stranger, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def work(ordinary_user: OrdinaryUser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder of the user with its own state folder."""
-    path = stranger.folder / f"work-{os.urandom(4).hex()}"
-    stranger.run("mkdir", "-p", path / "code")
+    path = ordinary_user.folder / f"work-{os.urandom(4).hex()}"
+    ordinary_user.run("mkdir", "-p", path / "code")
     yield path
-    stranger.run("chmod", "-R", "u+rwX", path)
+    ordinary_user.run("chmod", "-R", "u+rwX", path)
 
 
-def pai(stranger: Stranger, work: Path, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+def pai(ordinary_user: OrdinaryUser, work: Path, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
     environment = {"JUPYTER_PAI_HOME": str(work / "state")}
-    return stranger.run(
-        stranger.python,
+    return ordinary_user.run(
+        ordinary_user.python,
         "-m",
         "jupyter_pai",
         *words,
@@ -40,21 +40,21 @@ def pai(stranger: Stranger, work: Path, *words: str, **options: Any) -> subproce
     )
 
 
-def write(stranger: Stranger, path: Path, text: str = "x") -> None:
-    stranger.run("sh", "-c", f"mkdir -p {path.parent}; cat > {path}", input=text)
+def write(ordinary_user: OrdinaryUser, path: Path, text: str = "x") -> None:
+    ordinary_user.run("sh", "-c", f"mkdir -p {path.parent}; cat > {path}", input=text)
 
 
 @pytest.mark.usefixtures("private_ml")
-def test_unprivileged_job_has_a_private_ml_folder(stranger: Stranger, work: Path) -> None:
+def test_unprivileged_job_has_a_private_ml_folder(ordinary_user: OrdinaryUser, work: Path) -> None:
     write(
-        stranger,
+        ordinary_user,
         work / "code/train.py",
         "import os; print(os.getuid(), os.listdir('/ml'), open('/ml/usercode/train.py').read()[:6])",
     )
     command = (
         "python train.py; touch /ml/output/model/m; id -u; mkdir /x 2>/dev/null || echo refused; touch $HOME/home-works"
     )
-    done = pai(stranger, work, "submit", "--command", command, "--wait", "--json")
+    done = pai(ordinary_user, work, "submit", "--command", command, "--wait", "--json")
     assert json.loads(done.stdout)["status"] == "succeeded", done.stderr
     lines = done.stderr.splitlines()
     assert lines[0].startswith("1000 [")
@@ -62,21 +62,21 @@ def test_unprivileged_job_has_a_private_ml_folder(stranger: Stranger, work: Path
     assert not os.path.exists("/ml")
     model = Path(json.loads(done.stdout)["outputs"]["model"].removeprefix("file://"))
     assert (model / "m").stat().st_uid == 1000
-    assert (stranger.folder / "home-works").exists()
+    assert (ordinary_user.folder / "home-works").exists()
 
 
-def test_no_process_outlives_the_job(stranger: Stranger, work: Path) -> None:
-    write(stranger, work / "code/a")
+def test_no_process_outlives_the_job(ordinary_user: OrdinaryUser, work: Path) -> None:
+    write(ordinary_user, work / "code/a")
     command = f"(setsid sh -c 'sleep 1000; touch {work}/outlived' &) ; echo done"
-    done = pai(stranger, work, "submit", "--command", command, "--wait", "--json")
+    done = pai(ordinary_user, work, "submit", "--command", command, "--wait", "--json")
     job = json.loads(done.stdout)["id"]
     assert processes_of(job) == []
 
 
-def test_job_without_namespaces_uses_variables(stranger: Stranger, work: Path) -> None:
-    write(stranger, work / "code/train.py", "import os\nx = 1\nopen('/ml/output/model/m', 'w')\n")
+def test_job_without_namespaces_uses_variables(ordinary_user: OrdinaryUser, work: Path) -> None:
+    write(ordinary_user, work / "code/train.py", "import os\nx = 1\nopen('/ml/output/model/m', 'w')\n")
     done = pai(
-        stranger,
+        ordinary_user,
         work,
         "submit",
         "--command",
@@ -88,20 +88,20 @@ def test_job_without_namespaces_uses_variables(stranger: Stranger, work: Path) -
     assert "train.py" in done.stdout
     assert "note: train.py, line 3, uses a path below /ml" in done.stdout
     assert "PAI_OUTPUT_…" in done.stdout
-    result = json.loads(pai(stranger, work, "doctor", "--json", preexec_fn=no_namespaces).stdout)
+    result = json.loads(pai(ordinary_user, work, "doctor", "--json", preexec_fn=no_namespaces).stdout)
     ml = next(finding for finding in result if finding["what"] == "/ml")
     assert ml["state"] == "warn"
     assert "not permitted" in ml["text"]
 
 
 @pytest.mark.usefixtures("private_ml")
-def test_masked_proc_allows_ml_without_a_process_namespace(stranger: Stranger, work: Path) -> None:
+def test_masked_proc_allows_ml_without_a_process_namespace(ordinary_user: OrdinaryUser, work: Path) -> None:
     """As in a container, parts of /proc are covered, and the kernel then refuses a fresh one."""
-    write(stranger, work / "code/a")
+    write(ordinary_user, work / "code/a")
     tell = "ls -d /ml; python -c 'import os, sys; sys.exit(os.getpid() < 10)'; pwd"
-    line = [str(stranger.python), "-m", "jupyter_pai", "submit", "--command", tell, "--wait", "--json"]
+    line = [str(ordinary_user.python), "-m", "jupyter_pai", "submit", "--command", tell, "--wait", "--json"]
     mask = "mount -t tmpfs -o ro tmpfs /proc/scsi 2>/dev/null || mount -t tmpfs -o ro tmpfs /proc/acpi"
-    environment = stranger.environment | {"JUPYTER_PAI_HOME": str(work / "state")}
+    environment = ordinary_user.environment | {"JUPYTER_PAI_HOME": str(work / "state")}
     done = subprocess.run(
         ["unshare", "-m", "sh", "-c", f"{mask}; {BECOME}", "sh", *line],
         cwd=work / "code", env=environment, capture_output=True, text=True, check=False,
@@ -111,14 +111,16 @@ def test_masked_proc_allows_ml_without_a_process_namespace(stranger: Stranger, w
 
 
 @pytest.mark.usefixtures("private_ml")
-def test_user_settings_override_system_settings(stranger: Stranger, work: Path) -> None:
+def test_user_settings_override_system_settings(ordinary_user: OrdinaryUser, work: Path) -> None:
     """/etc/jupyter is mounted in a namespace of the program."""
     etc = work / "etc/jupyter/jupyter_pai.toml"
-    write(stranger, etc, 'default = "team"\n[profiles.team]\nbackend = "local"\nmax_run_time = 60\ngrace_time = 1\n')
-    write(stranger, work / "mine.toml", "[profiles.team]\nmax_run_time = 30\n")
-    line = [str(stranger.python), "-m", "jupyter_pai", "profile", "list", "--json"]
+    write(
+        ordinary_user, etc, 'default = "team"\n[profiles.team]\nbackend = "local"\nmax_run_time = 60\ngrace_time = 1\n'
+    )
+    write(ordinary_user, work / "mine.toml", "[profiles.team]\nmax_run_time = 30\n")
+    line = [str(ordinary_user.python), "-m", "jupyter_pai", "profile", "list", "--json"]
     see = f"mount -t overlay overlay -o lowerdir={work}/etc:/etc /etc"
-    environment = stranger.environment | {
+    environment = ordinary_user.environment | {
         "JUPYTER_PAI_HOME": str(work / "state"),
         "JUPYTER_PAI_CONFIG": str(work / "mine.toml"),
     }
@@ -133,7 +135,7 @@ def test_user_settings_override_system_settings(stranger: Stranger, work: Path) 
     assert result["default"] == "team"
     team = next(profile for profile in result["profiles"] if profile["name"] == "team")
     assert team["settings"] == {"backend": "local", "max_run_time": 30, "grace_time": 1}
-    write(stranger, etc, '[profiles.team]\nbackend = "local"\ngrace_tim = 1\n')
+    write(ordinary_user, etc, '[profiles.team]\nbackend = "local"\ngrace_tim = 1\n')
     assert "/etc/jupyter/jupyter_pai.toml, line 3" in look().stderr
     assert "Did you mean `grace_time`?" in look().stderr
 
@@ -179,36 +181,36 @@ def test_user_settings_override_system_settings(stranger: Stranger, work: Path) 
     ],
 )
 def test_missing_permissions_are_reported(
-    stranger: Stranger, work: Path, prepare: str, words: list[str], what: str, fix: str
+    ordinary_user: OrdinaryUser, work: Path, prepare: str, words: list[str], what: str, fix: str
 ) -> None:
-    write(stranger, work / "code/a")
-    stranger.run("sh", "-c", prepare, cwd=work)
-    done = pai(stranger, work, "submit", "--command", "true", *[word.format(work=work) for word in words])
+    write(ordinary_user, work / "code/a")
+    ordinary_user.run("sh", "-c", prepare, cwd=work)
+    done = pai(ordinary_user, work, "submit", "--command", "true", *[word.format(work=work) for word in words])
     assert done.returncode in (2, 3), done.stdout
     assert what.format(work=work) in done.stderr
     assert fix in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_unreadable_folder_can_be_excluded(stranger: Stranger, work: Path) -> None:
-    write(stranger, work / "code/a")
-    stranger.run("sh", "-c", "mkdir code/shut; touch code/shut/x; chmod 0 code/shut", cwd=work)
-    done = pai(stranger, work, "submit", "--command", "ls", "--exclude", "shut", "--wait")
+def test_unreadable_folder_can_be_excluded(ordinary_user: OrdinaryUser, work: Path) -> None:
+    write(ordinary_user, work / "code/a")
+    ordinary_user.run("sh", "-c", "mkdir code/shut; touch code/shut/x; chmod 0 code/shut", cwd=work)
+    done = pai(ordinary_user, work, "submit", "--command", "ls", "--exclude", "shut", "--wait")
     assert done.returncode == 0, done.stderr
 
 
-def test_download_to_a_forbidden_folder_is_rejected(stranger: Stranger, work: Path) -> None:
-    write(stranger, work / "code/a")
-    pai(stranger, work, "submit", "--command", "touch $PAI_OUTPUT_MODEL/m", "--wait")
-    done = pai(stranger, work, "download", "last", "/etc/here")
+def test_download_to_a_forbidden_folder_is_rejected(ordinary_user: OrdinaryUser, work: Path) -> None:
+    write(ordinary_user, work / "code/a")
+    pai(ordinary_user, work, "submit", "--command", "touch $PAI_OUTPUT_MODEL/m", "--wait")
+    done = pai(ordinary_user, work, "download", "last", "/etc/here")
     assert done.returncode in (2, 3)
     assert "/etc/here" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_state_folder_is_private(stranger: Stranger, work: Path) -> None:
-    write(stranger, work / "code/a")
-    pai(stranger, work, "submit", "--command", "echo secret", "--wait")
+def test_state_folder_is_private(ordinary_user: OrdinaryUser, work: Path) -> None:
+    write(ordinary_user, work / "code/a")
+    pai(ordinary_user, work, "submit", "--command", "echo secret", "--wait")
     for path in (work / "state", *(work / "state/jobs").iterdir()):
         assert path.stat().st_mode & 0o077 == 0
     look = subprocess.run(

@@ -76,7 +76,7 @@ def silence(path: Path) -> None:
     os.utime(path, (then, then))
 
 
-def told(done: subprocess.CompletedProcess[str]) -> tuple[str, str]:
+def state_of(done: subprocess.CompletedProcess[str]) -> tuple[str, str]:
     """Return status and reason from the output of `show --json`."""
     job: dict[str, Any] = json.loads(done.stdout)
     return job["status"], job["reason"]
@@ -86,7 +86,7 @@ def test_job_of_another_host_is_shown_and_left_alone(
     other: Callable[..., subprocess.CompletedProcess[str]], waiting: dict[str, Any], tmp_path: Path
 ) -> None:
     job_id = waiting["id"]
-    assert told(other("show", job_id, "--json")) == ("running", "Runs on host host-a.")
+    assert state_of(other("show", job_id, "--json")) == ("running", "Runs on host host-a.")
     refused = other("delete", job_id, "--force", "--yes")
     assert refused.returncode != 0
     assert "Stop it first" in refused.stderr
@@ -123,7 +123,7 @@ def test_stop_reaches_a_job_of_another_host(
 ) -> None:
     job_id = waiting["id"]
     assert "stopped" in other("stop", job_id).stdout
-    assert told(other("show", job_id, "--json")) == ("stopped", "Stopped by the user.")
+    assert state_of(other("show", job_id, "--json")) == ("stopped", "Stopped by the user.")
     assert processes_of(job_id) == []
 
 
@@ -133,7 +133,7 @@ def test_end_of_a_job_is_seen_on_every_host(
     job_id = waiting["id"]
     (tmp_path / "go").touch()
     until((shared.job(job_id).path / "result").exists)
-    assert told(other("show", job_id, "--json")) == ("succeeded", "")
+    assert state_of(other("show", job_id, "--json")) == ("succeeded", "")
 
 
 def test_lease_of_a_live_engine_is_respected(
@@ -144,7 +144,7 @@ def test_lease_of_a_live_engine_is_respected(
     try:
         handle = submit(engine, f"while [ ! -e {tmp_path}/go ]; do sleep 0.01; done")
         until(lambda: handle.status == "running")
-        assert told(other("show", handle.id, "--json")) == ("running", "")
+        assert state_of(other("show", handle.id, "--json")) == ("running", "")
         lease = shared.job(handle.id).path / "follower.lock"
         holder = Process.parse(lease.read_text())
         assert holder is not None
@@ -169,9 +169,9 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     job_id = done.stdout.strip()
-    assert told(other("show", job_id, "--json"))[1] == ""
+    assert state_of(other("show", job_id, "--json"))[1] == ""
     silence(shared.job(job_id).path / "follower.lock")
-    assert told(other("show", job_id, "--json")) == ("running", "Runs on host host-a.")
+    assert state_of(other("show", job_id, "--json")) == ("running", "Runs on host host-a.")
     (tmp_path / "go").touch()
 
 
@@ -181,9 +181,9 @@ def test_unreachable_host_is_declared_lost_by_the_user(
     job_id = waiting["id"]
     folder = shared.job(job_id).path
     power_off(job_id)
-    assert told(other("show", job_id, "--json"))[0] == "running"
+    assert state_of(other("show", job_id, "--json"))[0] == "running"
     silence(folder / "lock")
-    status, reason = told(other("show", job_id, "--json"))
+    status, reason = state_of(other("show", job_id, "--json"))
     assert (status, reason) == ("running", "Host host-a, which runs the job, does not respond.")
     stopped = other("stop", job_id)
     assert stopped.returncode != 0

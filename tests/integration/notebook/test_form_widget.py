@@ -89,7 +89,7 @@ class FormPage:
     def call(self, verb: str, **parameters: Any) -> dict[str, Any]:
         """Call a verb, with the request if it takes one, and return the reply."""
         self.kernel.tell(self.comm, type="call", page="p", id=verb, verb=verb, parameters=parameters, body=self.request)
-        return self.kernel.said(self.comm, page="p", id=verb)
+        return self.kernel.sent(self.comm, page="p", id=verb)
 
 
 def is_opening(message: dict[str, Any]) -> bool:

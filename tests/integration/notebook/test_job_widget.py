@@ -78,7 +78,7 @@ class Kernel:
         data = {"comm_id": comm, "data": {"method": "custom", "content": content}}
         self.client.shell_channel.send(self.client.session.msg("comm_msg", data))
 
-    def said(self, comm: str, **wanted: Any) -> dict[str, Any]:
+    def sent(self, comm: str, **wanted: Any) -> dict[str, Any]:
         """Return the next message for a view with these values."""
 
         def fits(message: dict[str, Any]) -> bool:
@@ -137,7 +137,7 @@ def test_job_is_watched_through_its_kernel(kernel: Kernel, folder: Path) -> None
     assert b".jp-pai-Job" in style
 
     kernel.tell(comm, type="open", page="p", stream=1)
-    kernel.said(comm, type="open-ack", page="p", stream=1)
+    kernel.sent(comm, type="open-ack", page="p", stream=1)
     for number, topic in enumerate(({"topic": "job"}, {"topic": "log"})):
         text = json.dumps({"type": "subscribe", "id": number, "job": job, **topic})
         kernel.tell(comm, type="send", page="p", stream=1, text=text)
@@ -146,7 +146,7 @@ def test_job_is_watched_through_its_kernel(kernel: Kernel, folder: Path) -> None
         return [content for m in kernel.heard if (content := _custom(m, comm)) and content["type"] == "data"]
 
     def log_has(text: str) -> bool:
-        kernel.said(comm, type="data", page="p")
+        kernel.sent(comm, type="data", page="p")
         log = [json.loads(one["text"]) for one in data()]
         return text in "".join(one["text"] for one in log if one["type"] == "log")
 
@@ -158,7 +158,7 @@ def test_job_is_watched_through_its_kernel(kernel: Kernel, folder: Path) -> None
     until(lambda: log_has("done"))
     assert not [m for m in kernel.heard if (_custom(m, comm) or {}).get("type") == "result"]
     (folder / "cell").touch()
-    assert kernel.said(comm, type="result", id=1)["value"]["name"] == "digits"
+    assert kernel.sent(comm, type="result", id=1)["value"]["name"] == "digits"
     until(lambda: [one for one in data() if json.loads(one["text"])["type"] == "end"] or log_has("\0"))
     assert [one["n"] for one in data()] == list(range(1, len(data()) + 1))
 
@@ -184,8 +184,8 @@ class Page:
     """A page of the widget: its messages, and the texts of its streams in order."""
 
     def __init__(self, client: EmbeddedClient | HttpClient) -> None:
-        self.said: list[dict[str, Any]] = []
-        self.bridge = CommServer(client, self.said.append)
+        self.messages: list[dict[str, Any]] = []
+        self.bridge = CommServer(client, self.messages.append)
 
     def tell(self, kind: str, **values: Any) -> None:
         self.bridge.receive({"type": kind, "page": "p", **values})
@@ -195,16 +195,16 @@ class Page:
         self.tell("send", stream=stream, text=text)
 
     def texts(self, kind: str) -> list[dict[str, Any]]:
-        reply = [json.loads(one["text"]) for one in self.said if one["type"] == "data"]
+        reply = [json.loads(one["text"]) for one in self.messages if one["type"] == "data"]
         return [one for one in reply if one["type"] == kind]
 
     def of(self, kind: str) -> list[dict[str, Any]]:
-        return [one for one in self.said if one["type"] == kind]
+        return [one for one in self.messages if one["type"] == kind]
 
     def call(self, verb: object, **parameters: Any) -> dict[str, Any]:
-        number = len(self.said) + 1000
+        number = len(self.messages) + 1000
         self.tell("call", id=number, verb=verb, parameters=parameters)
-        return until(lambda: next((one for one in self.said if one.get("id") == number), None)) or {}
+        return until(lambda: next((one for one in self.messages if one.get("id") == number), None)) or {}
 
 
 def test_page_may_call_only_verbs_of_views(engine: EmbeddedClient) -> None:
@@ -241,10 +241,10 @@ def test_closed_view_receives_nothing(engine: EmbeddedClient, tmp_path: Path) ->
         one.subscribe(1, topic="log", job=job.id)
     page.tell("close", stream=1)
     assert page.bridge.pages == 0
-    before = len(page.said)
+    before = len(page.messages)
     (tmp_path / "go").touch()
     until(lambda: other.texts("end"))
-    assert len(page.said) == before
+    assert len(page.messages) == before
     # One that closed without a word is not heard any more.
     other.tell("here")
     ticks = 0

@@ -103,7 +103,7 @@ def test_submit_without_a_terminal_needs_the_option_yes(
     assert not pai.count("paistudio") and not pai.count("oss")
     agreed = cli(*words, "--yes")
     assert agreed.returncode == 0, agreed.stderr
-    assert pai.jobs[-1]["asked"]["ComputeResource"]["EcsSpec"] == "ecs.gn6i-c4g1.xlarge"
+    assert pai.jobs[-1]["request"]["ComputeResource"]["EcsSpec"] == "ecs.gn6i-c4g1.xlarge"
     job = agreed.stdout.split()[0].strip("<,")
     again = cli("rerun", job, "--detach")
     assert again.returncode == 2

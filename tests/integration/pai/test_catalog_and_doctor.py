@@ -49,16 +49,16 @@ def account(pai: StandIn, **changes: Any) -> AlibabaAccount:
 
 
 def ask(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    async def asked() -> T:
+    async def run() -> T:
         try:
             return await work()
         finally:
             await transport.close()
 
-    return asyncio.run(asked())
+    return asyncio.run(run())
 
 
-def found(pai: StandIn, **words: str) -> list[Image]:
+def find_images(pai: StandIn, **words: str) -> list[Image]:
     return ask(lambda: images.list_images(account(pai), ImageQuery(**words)))
 
 
@@ -66,35 +66,37 @@ def found(pai: StandIn, **words: str) -> list[Image]:
 
 
 def test_latest_image_of_a_framework_is_found(pai: StandIn) -> None:
-    (image,) = found(pai, framework="pytorch", version="latest", accelerator="GPU")
+    (image,) = find_images(pai, framework="pytorch", version="latest", accelerator="GPU")
     assert image.uri == "registry.cn-shanghai.aliyuncs.com/pai-dlc/pytorch-training:2.0-gpu-py310-cu118-ubuntu20.04"
     assert (image.framework, image.version, image.accelerator) == ("PyTorch", "2.0", "GPU")
     assert (image.python, image.created[:4]) == ("3.10", "2023")
 
 
 def test_image_versions_are_sorted_numerically(pai: StandIn) -> None:
-    (image,) = found(pai, framework="PyTorch", version="latest", accelerator="CPU")
+    (image,) = find_images(pai, framework="PyTorch", version="latest", accelerator="CPU")
     assert image.version == "1.12"
-    versions = [image.version for image in found(pai, framework="TensorFlow")]
+    versions = [image.version for image in find_images(pai, framework="TensorFlow")]
     assert versions == ["2.12", "2.11", "2.3", "2.3", "1.15"]
 
 
 def test_image_version_matches_exactly_or_as_a_prefix(pai: StandIn) -> None:
-    assert [image.version for image in found(pai, framework="TensorFlow", version="2.3", accelerator="CPU")] == ["2.3"]
-    newest = found(pai, framework="PyTorch", version="1.7")[0]
+    assert [image.version for image in find_images(pai, framework="TensorFlow", version="2.3", accelerator="CPU")] == [
+        "2.3"
+    ]
+    newest = find_images(pai, framework="PyTorch", version="1.7")[0]
     assert newest.version == "1.7.59"
 
 
 def test_all_pages_of_images_are_read(pai: StandIn) -> None:
-    everything = found(pai)
+    everything = find_images(pai)
     assert len(everything) == len({image.uri for image in everything}) == 72
     assert pai.count("aiworkspace", "ListImages") == 2
 
 
 def test_images_are_filtered_by_scope(pai: StandIn) -> None:
-    assert [image.name.partition(":")[0] for image in found(pai, scope="inference")] == ["pytorch-inference"]
+    assert [image.name.partition(":")[0] for image in find_images(pai, scope="inference")] == ["pytorch-inference"]
     with pytest.raises(BadInput, match="Unknown scope of images") as caught:
-        found(pai, scope="cooking")
+        find_images(pai, scope="cooking")
     assert "training" in caught.value.fix
 
 
@@ -102,12 +104,12 @@ def test_images_of_the_workspace_are_listed(pai: StandIn) -> None:
     body = {"Name": "mine", "ImageUri": "registry.example.com/me/mine:1", "WorkspaceId": pai.workspace_id}
     own = account(pai)
     ask(lambda: own.api.call(WORKSPACE, "AddImage", "POST", "/api/v1/images", body=body, repeat=False))
-    (image,) = found(pai, scope="own")
+    (image,) = find_images(pai, scope="own")
     assert (image.name, image.uri, image.framework) == ("mine", "registry.example.com/me/mine:1", "")
 
 
 @pytest.mark.parametrize(
-    ("words", "said", "fix"),
+    ("words", "reply", "fix"),
     [
         ({"framework": "PyTorsh"}, "`PyTorsh`", "Did you mean `PyTorch`?"),
         ({"framework": "Cobol"}, "`Cobol`", "`XGBoost`"),
@@ -117,7 +119,7 @@ def test_images_of_the_workspace_are_listed(pai: StandIn) -> None:
 )
 def test_unknown_image_suggests_existing_ones(pai: StandIn, words: dict[str, str], reply: str, fix: str) -> None:
     with pytest.raises(ImageError, match=reply) as caught:
-        found(pai, **words)
+        find_images(pai, **words)
     assert fix in caught.value.fix
 
 

@@ -186,7 +186,7 @@ def test_credentials_are_not_available_as_secrets(engine: EmbeddedClient, pai: S
 
 
 @pytest.mark.parametrize(
-    ("given", "field"),
+    ("values", "field"),
     [
         ({}, "access_key_id"),
         ({"access_key_id": "LTAI5tTheIdOfAKey123"}, "access_key_secret"),

@@ -33,7 +33,7 @@ def test_job_reads_a_data_set(engine: EmbeddedClient, pai: StandIn, dataset: str
     job = submit(engine, READ, profile="pai", inputs={"train": f"dataset://{dataset}"}).wait()
     assert "new data\n" in job.logs()
     assert "in /ml/input/data/train/\n" in job.logs()
-    (request,) = [one["asked"] for one in pai.jobs if one["id"] == job.info["remote_id"]]
+    (request,) = [one["request"] for one in pai.jobs if one["id"] == job.info["remote_id"]]
     assert request["InputChannels"] == [{"Name": "train", "DatasetId": dataset}]
 
 
@@ -89,6 +89,6 @@ def test_imported_job_lists_its_data_sets(engine: EmbeddedClient, pai: StandIn, 
     }
 
 
-@pytest.mark.parametrize("found", [DataSet("d-1"), DataSet("d-1", "v 1&x=?/#"), DataSet("d-1", "版本")])
+@pytest.mark.parametrize("result", [DataSet("d-1"), DataSet("d-1", "v 1&x=?/#"), DataSet("d-1", "版本")])
 def test_data_set_uris_survive_a_round_trip(result: DataSet) -> None:
     assert DataSet.parse(result.uri) == result

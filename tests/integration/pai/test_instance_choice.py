@@ -27,9 +27,9 @@ from .conftest import write_profile
 GIB = 1 << 30
 
 
-def asked(pai: StandIn) -> dict[str, Any]:
+def compute_of_last_job(pai: StandIn) -> dict[str, Any]:
     """Return the compute resource of the newest job, as requested from the platform."""
-    result: dict[str, Any] = pai.jobs[-1]["asked"]["ComputeResource"]
+    result: dict[str, Any] = pai.jobs[-1]["request"]["ComputeResource"]
     return result
 
 
@@ -50,7 +50,7 @@ def test_smallest_sufficient_type_is_selected(
     engine: EmbeddedClient, pai: StandIn, fields: dict[str, Any], picked: str
 ) -> None:
     job = submit(engine, "true", profile="pai", **fields)
-    assert asked(pai) == {"EcsSpec": picked, "EcsCount": 1}
+    assert compute_of_last_job(pai) == {"EcsSpec": picked, "EcsCount": 1}
     assert job.info["spec"]["instance_type"] == picked
     (note,) = [note for note in job.info["notes"] if note.startswith(picked)]
     assert "ecs.c6.large" in note, "the profile's default one is not passed over without a word"
@@ -65,7 +65,7 @@ def test_selected_gpus_are_confirmed_once(engine: EmbeddedClient, pai: StandIn) 
     assert not pai.count("oss") and not pai.count("paistudio")
     assert engine.call("list_jobs")["jobs"] == []
     engine.submit(spec, confirmed=True)
-    assert asked(pai)["EcsSpec"] == "ecs.gn6v-c8g1.2xlarge"
+    assert compute_of_last_job(pai)["EcsSpec"] == "ecs.gn6v-c8g1.2xlarge"
 
 
 def test_impossible_sizes_are_rejected(engine: EmbeddedClient, pai: StandIn) -> None:
@@ -81,11 +81,11 @@ def test_impossible_sizes_are_rejected(engine: EmbeddedClient, pai: StandIn) -> 
 
 def test_named_type_overrides_sizes(engine: EmbeddedClient, pai: StandIn) -> None:
     job = submit(engine, "true", profile="pai", instance_type="ecs.c6.large", cpu=16)
-    assert asked(pai)["EcsSpec"] == "ecs.c6.large"
+    assert compute_of_last_job(pai)["EcsSpec"] == "ecs.c6.large"
     assert any("Sizes are ignored" in note for note in job.info["notes"])
     submit(engine, "true", profile="pai")
     submit(engine, "true", profile="pai", gpu=0)
-    assert asked(pai)["EcsSpec"] == "ecs.c6.large"
+    assert compute_of_last_job(pai)["EcsSpec"] == "ecs.c6.large"
     assert pai.count("dlc") == 0
 
 
@@ -136,23 +136,23 @@ def test_dry_run_shows_the_selected_type(
 def test_rerun_keeps_the_type_unless_sizes_change(engine: EmbeddedClient, pai: StandIn) -> None:
     first = submit(engine, "true", profile="pai", cpu=3).wait()
     again = first.rerun()
-    assert asked(pai)["EcsSpec"] == again.info["spec"]["instance_type"] == "ecs.c6.xlarge"
+    assert compute_of_last_job(pai)["EcsSpec"] == again.info["spec"]["instance_type"] == "ecs.c6.xlarge"
     larger = again.wait().rerun(memory="12GiB")
-    assert asked(pai)["EcsSpec"] == larger.info["spec"]["instance_type"] == "ecs.g6.xlarge"
+    assert compute_of_last_job(pai)["EcsSpec"] == larger.info["spec"]["instance_type"] == "ecs.g6.xlarge"
     named = larger.wait().rerun(cpu=2, instance_type="ecs.c6.large")
-    assert asked(pai)["EcsSpec"] == named.info["spec"]["instance_type"] == "ecs.c6.large"
+    assert compute_of_last_job(pai)["EcsSpec"] == named.info["spec"]["instance_type"] == "ecs.c6.large"
 
 
 def test_sizes_become_the_share_of_a_quota(engine: EmbeddedClient, pai: StandIn) -> None:
     submit(engine, "true", profile="pai", options={"resource_id": "quota1stand"}, cpu=1.5, memory="3.5GiB", gpu=1)
-    assert asked(pai) == {
+    assert compute_of_last_job(pai) == {
         "ResourceId": "quota1stand",
         "InstanceCount": 1,
         "InstanceSpec": {"CPU": "2", "Memory": "4", "GPU": "1"},
     }
     share = {"cpu": 4, "memory": 8}
     job = submit(engine, "true", profile="pai", options={"resource_id": "quota1stand", "instance_spec": share}, cpu=1)
-    assert asked(pai)["InstanceSpec"] == {"CPU": "4", "Memory": "8"}
+    assert compute_of_last_job(pai)["InstanceSpec"] == {"CPU": "4", "Memory": "8"}
     assert any("options.instance_spec is" in note for note in job.info["notes"])
     with pytest.raises(SpecError, match="the memory of each instance") as caught:
         submit(engine, "true", profile="pai", options={"resource_id": "quota1stand"}, gpu=1)
@@ -168,7 +168,7 @@ def test_missing_type_and_size_is_rejected(pai: StandIn) -> None:
             submit(engine, "true", profile="pai")
         assert "--cpu" in caught.value.fix
         submit(engine, "true", profile="pai", cpu=1)
-        assert asked(pai)["EcsSpec"] == "ecs.c6.large"
+        assert compute_of_last_job(pai)["EcsSpec"] == "ecs.c6.large"
     finally:
         engine.close()
 

@@ -40,7 +40,7 @@ WIRE = {
 def body_of(engine: EmbeddedClient, pai: StandIn, **fields: Any) -> dict[str, Any]:
     """Return the request body, which the platform has checked with the models of its own client."""
     job = submit(engine, "true", profile="pai", **fields).wait()
-    (request,) = [one["asked"] for one in pai.jobs if one["id"] == job.info["remote_id"]]
+    (request,) = [one["request"] for one in pai.jobs if one["id"] == job.info["remote_id"]]
     return dict(request)
 
 

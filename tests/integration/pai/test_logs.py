@@ -15,12 +15,12 @@ class Pages:
 
     def __init__(self, lines: Sequence[str] = ()) -> None:
         self.lines = list(lines)
-        self.asked: list[tuple[int, int]] = []
+        self.requests: list[tuple[int, int]] = []
 
     async def __call__(self, number: int, size: int) -> tuple[list[str], int]:
         assert number >= 1
         assert 1 <= size <= LARGEST_PAGE
-        self.asked.append((number, size))
+        self.requests.append((number, size))
         return self.lines[(number - 1) * size : number * size], len(self.lines)
 
 
@@ -49,19 +49,19 @@ def test_long_log_needs_few_requests() -> None:
     pages = Pages([f"line {n}" for n in range(100_000)])
     text, cursor = read(pages, "")
     assert text.count("\n") == 100_000
-    assert len(pages.asked) <= 102
+    assert len(pages.requests) <= 102
     pages.lines.append("one more")
-    before = len(pages.asked)
+    before = len(pages.requests)
     assert read(pages, cursor)[0] == "one more\n"
-    assert len(pages.asked) == before + 1
+    assert len(pages.requests) == before + 1
 
 
 def test_request_repeats_few_known_lines() -> None:
     pages = Pages([f"line {n}" for n in range(40_321)])
     _text, cursor = read(pages, "")
-    pages.asked.clear()
+    pages.requests.clear()
     read(pages, cursor)
-    ((number, size),) = pages.asked
+    ((number, size),) = pages.requests
     assert 40_321 - (number - 1) * size < 100
 
 

@@ -41,7 +41,7 @@ def _written(home: Home, remote_id: str) -> Job:
     return job
 
 
-def asked(pai: StandIn) -> Counter[str]:
+def requests_of(pai: StandIn) -> Counter[str]:
     """Return the number of requests by action."""
     return Counter(note["action"] for note in pai.requests if note["service"] == "paistudio")
 
@@ -55,8 +55,8 @@ def test_polling_a_thousand_jobs_takes_ten_requests(pai: StandIn, home: Home) ->
     with closing(EmbeddedClient()) as engine:
         assert running(engine) == JOBS
         # It has looked once, and may have begun once more.
-        assert asked(pai).keys() == {"ListTrainingJobs"}
-        assert asked(pai)["ListTrainingJobs"] <= 2 * JOBS // PAGE
+        assert requests_of(pai).keys() == {"ListTrainingJobs"}
+        assert requests_of(pai)["ListTrainingJobs"] <= 2 * JOBS // PAGE
         ended = [*there][JOBS // 2]
         pai.set_job(ended, "Succeed")
         until(lambda: running(engine) == JOBS - 1)
@@ -79,7 +79,7 @@ def test_imported_jobs_are_polled_in_lists(pai: StandIn, home: Home) -> None:
         until(lambda: running(engine) == len(theirs) - 1)
         assert engine.call("show", job=ours[theirs[7]])["status"] == "failed"
         # No other job was polled singly, except the last imported ones.
-        assert asked(pai)["GetTrainingJob"] < len(theirs) // 4
+        assert requests_of(pai)["GetTrainingJob"] < len(theirs) // 4
 
 
 @pytest.fixture(autouse=True)

@@ -223,10 +223,10 @@ def test_incomplete_key_is_rejected(pai: StandIn) -> None:
 # Options.
 
 
-def asked(pai: StandIn, estimator: Estimator, **inputs: Any) -> dict[str, Any]:
+def request_of(pai: StandIn, estimator: Estimator, **inputs: Any) -> dict[str, Any]:
     """Return the body of CreateTrainingJob that `fit` sends."""
     estimator.fit(inputs or None, wait=False).stop()
-    body: dict[str, Any] = pai.jobs[-1]["asked"]
+    body: dict[str, Any] = pai.jobs[-1]["request"]
     return body
 
 
@@ -253,7 +253,7 @@ def test_platform_options_reach_the_request(pai: StandIn, folder: Path) -> None:
         settings={"EnableSanityCheck": True},
     )
     estimator.set_hyperparameters(b=2.5)
-    body = asked(pai, estimator)
+    body = request_of(pai, estimator)
     assert body["TrainingJobName"].startswith("options_2")
     assert body["HyperParameters"] == [{"Name": "a", "Value": "1"}, {"Name": "b", "Value": "2.5"}]
     assert body["ComputeResource"] == {
@@ -286,7 +286,7 @@ def test_quota_share_reaches_the_request(pai: StandIn, folder: Path, share: Any)
     estimator = Estimator(
         IMAGE, "python train.py", folder, profile="pai", resource_id="quota1stand", instance_spec=share, priority=3
     )
-    body = asked(pai, estimator)
+    body = request_of(pai, estimator)
     assert body["ComputeResource"] == {
         "ResourceId": "quota1stand",
         "InstanceCount": 1,
@@ -320,7 +320,7 @@ def test_file_systems_are_inputs(pai: StandIn, folder: Path) -> None:
     inputs = {"a": FileSystemInput("1ca404a", "/path/to"), "b": CpfsFileSystemInput("cpfs-1", "ptc-1", "exp-1")}
     estimator = Estimator(IMAGE, "python train.py", folder, profile="pai")
     estimator.fit(inputs, wait=False).stop()
-    assert pai.jobs[-1]["asked"]["InputChannels"] == [
+    assert pai.jobs[-1]["request"]["InputChannels"] == [
         {"Name": "a", "InputUri": "nas://1ca404a.cn-shanghai/path/to"},
         {"Name": "b", "InputUri": "cpfs://cpfs-1.cn-shanghai/ptc-1/exp-1/"},
     ]

@@ -40,7 +40,7 @@ def test_spot_note_shows_current_and_daily_prices(engine: EmbeddedClient, pai: S
     assert note.startswith("Spot: 25–28 % of the regular price now (25–5"), note
     assert "reclaimed" in note
     assert pai.count("dlc") == 0, "the list is not needed"
-    assert pai.jobs[-1]["asked"]["ComputeResource"]["SpotSpec"] == {"SpotStrategy": "SpotAsPriceGo"}
+    assert pai.jobs[-1]["request"]["ComputeResource"]["SpotSpec"] == {"SpotStrategy": "SpotAsPriceGo"}
 
 
 def test_spot_price_is_cached(engine: EmbeddedClient, pai: StandIn) -> None:
@@ -88,7 +88,7 @@ def test_slow_price_request_times_out(pai: StandIn) -> None:
     account = AlibabaAccount(AliyunSettings.model_validate({"backend": "pai", **pai.settings()}))
     pai.faults.add("delay", "paistudio:GetSpotPriceHistory", seconds=60)
 
-    async def asked() -> Discount | None:
+    async def fetch() -> Discount | None:
         catalogue = InstanceCatalog(account, timeout=0.1)
         try:
             assert await catalogue.discount("ecs.c6.large") is None
@@ -97,7 +97,7 @@ def test_slow_price_request_times_out(pai: StandIn) -> None:
         finally:
             await transport.close()
 
-    assert asyncio.run(asked()) is None, "who agrees to what it costs does not wait once more"
+    assert asyncio.run(fetch()) is None, "who agrees to what it costs does not wait once more"
 
 
 def test_type_without_a_spot_offer_is_noted(engine: EmbeddedClient, pai: StandIn) -> None:

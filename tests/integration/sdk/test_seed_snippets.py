@@ -76,7 +76,7 @@ def test_s0_196_complete_job(place: SnippetPlatform) -> None:
     assert "example_train_job_2" in printed
     if place.pai:
         assert "pytorch-training:2.0-gpu" in printed
-        assert place.pai.jobs[-1]["asked"]["ComputeResource"]["EcsSpec"] == "ecs.c6.xlarge"
+        assert place.pai.jobs[-1]["request"]["ComputeResource"]["EcsSpec"] == "ecs.c6.xlarge"
     else:
         assert "ecs.c6.xlarge" in printed
 

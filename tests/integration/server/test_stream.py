@@ -193,7 +193,7 @@ async def test_ping_is_answered_with_pong(jp_ws_fetch: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("reply", "words"),
     [
         ("{", "Invalid message"),
         ("[]", "Invalid message"),

@@ -239,7 +239,7 @@ def test_profile_without_a_region_is_rejected() -> None:
 
 
 @pytest.mark.parametrize(
-    ("named", "variable", "found"),
+    ("named", "variable", "result"),
     [("vpc", "PUBLIC", "vpc"), ("", "VPC", "vpc"), ("", "PUBLIC", "public"), ("public", "VPC", "public")],
 )
 def test_configured_network_is_used(named: str, variable: str, result: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -346,7 +346,7 @@ def test_invalid_discovered_profile_is_ignored() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("key", "value", "output"),
     [
         ("endpoint", '"pai.example.com"', "base URL"),
         ("oss_endpoint", '"https://b/x"', "Invalid endpoint"),

@@ -14,7 +14,7 @@ from jupyter_pai.core.i18n import _, language, ngettext, use_language
 SAY = "from jupyter_pai.core.i18n import _, language; print(language(), _('running'))"
 
 
-def said(**environment: str) -> str:
+def printed_by(**environment: str) -> str:
     clean = {name: value for name, value in os.environ.items() if name not in ("LANG", "LANGUAGE")}
     return subprocess.run(
         [sys.executable, "-c", SAY], env=clean | environment, capture_output=True, text=True, check=True
@@ -34,7 +34,7 @@ def said(**environment: str) -> str:
     ],
 )
 def test_environment_selects_the_language(home: object, environment: dict[str, str], words: str) -> None:
-    assert said(PYTHONIOENCODING="utf-8", **environment) == words
+    assert printed_by(PYTHONIOENCODING="utf-8", **environment) == words
 
 
 def test_jupyterlab_setting_selects_the_language(home: object, tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_jupyterlab_setting_selects_the_language(home: object, tmp_path: Path) -
     folder.mkdir(parents=True)
     text = '{\n    // Language\n    "locale": "zh_CN"\n}'
     (folder / "plugin.jupyterlab-settings").write_text(text)
-    assert said(PYTHONIOENCODING="utf-8") == "zh-CN 运行中"
+    assert printed_by(PYTHONIOENCODING="utf-8") == "zh-CN 运行中"
 
 
 def test_accept_language_header_selects_the_language() -> None:

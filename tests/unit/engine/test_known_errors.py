@@ -189,7 +189,7 @@ def test_long_message_keeps_the_location() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "said", "reason", "fix"),
+    ("code", "reply", "reason", "fix"),
     [
         (1, "ModuleNotFoundError: No module named 'cv2'", "`cv2`", "opencv-python-headless"),
         (1, "ModuleNotFoundError: No module named 'Crypto.Cipher'", "`Crypto.Cipher`", "pycryptodome"),

@@ -42,7 +42,7 @@ def code(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("command", "found", "gets"),
+    ("command", "result", "gets"),
     [
         ("python train.py $PAI_USER_ARGS", ["train"], ["train"]),
         ("python ./train.py ${PAI_USER_ARGS} > log.txt 2>&1", ["train"], ["train"]),

@@ -36,7 +36,7 @@ def test_uri_spellings_are_parsed(text: str, uri: OssUri) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "reply"),
     [
         ("https://bucket/a", "not an OSS URI"),
         ("oss://", "bucket name"),
