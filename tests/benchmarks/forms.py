@@ -29,7 +29,7 @@ def form() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name, server() as running:
         folder = Path(name)
         fill(folder)
-        request = Asked(running, folder)
+        form = Asked(running, folder)
 
         def walk() -> float:
             begun = time.perf_counter()
@@ -40,7 +40,7 @@ def form() -> Iterator[Row]:
             return time.perf_counter() - begun
 
         for title, quick in (("opened on", True), ("looking for keys in all files again of", False)):
-            ours, baseline = pairs(TIMES, lambda: request.opened(quick=quick), walk)  # noqa: B023
+            ours, baseline = pairs(TIMES, lambda: form.opened(quick=quick), walk)  # noqa: B023
             times = statistics.median(ours) / statistics.median(baseline)
             what = f"a form {title} a folder of {FILES:,} files; what is sent and what stays, against `os.walk` + stat"
             yield Row(what, ms(ours), ms(baseline), f"{times:.1f} ×", f"{BOUND} × its time", times < BOUND)

@@ -84,8 +84,8 @@ class Platform(NamedTuple):
 
     def theirs(self, command: str, *, wait: bool = False) -> dict[str, float]:
         """The same by the official SDK: seconds that it `took`, and when it `returned`."""
-        value = {"command": command, "folder": str(self.folder), "wait": "yes" if wait else "no"}
-        reply: dict[str, float] = run_alipai(self.pai, THEIRS, **value)
+        arguments = {"command": command, "folder": str(self.folder), "wait": "yes" if wait else "no"}
+        reply: dict[str, float] = run_alipai(self.pai, THEIRS, **arguments)
         return reply
 
     def rest(self) -> None:

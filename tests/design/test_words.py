@@ -26,10 +26,10 @@ def unmarked(path: Path) -> Iterator[str]:
     """Return texts that are shown without a translation."""
     for call in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(call, ast.Call):
-            value = [word.value for word in call.keywords if word.arg in KEYWORDS]
+            texts = [word.value for word in call.keywords if word.arg in KEYWORDS]
             if name_of(call.func) in CALLS:
-                value += call.args
-            for written in value:
+                texts += call.args
+            for written in texts:
                 for text in literals(written):
                     if re.search(r"[^\W\d_]{2}.*\s[^\W\d_]{2}|^\s[^\W\d_]{2}", text) and text not in ALLOWED:
                         yield text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -20,7 +19,6 @@ from playwright.sync_api import (
     BrowserContext,
     Page,
     Playwright,
-    TimeoutError as PlaywrightTimeout,
     sync_playwright,
 )
 
@@ -40,6 +38,8 @@ _FLAGS = (
 # Without the programs of this environment: with Node, JupyterLab runs yarn for seconds at each start.
 _PATH = os.pathsep.join(path for path in os.environ["PATH"].split(os.pathsep) if path != f"{sys.prefix}/bin")
 
+# Exposes `jupyterapp` in the page.
+EXPOSED = [f"--{app}.expose_app_in_browser=True" for app in ("LabApp", "JupyterNotebookApp")]
 # Fixtures that change the environment of JupyterLab. Their tests have a server of their own.
 _ENVIRONMENTS = ("pai_without_keys", "pai", "shared")
 
@@ -63,8 +63,7 @@ class Lab(RealServer):
         self.start_again()
 
     def arguments(self) -> list[str]:
-        # Exposes `jupyterapp` in the page.
-        return [*super().arguments(), "--LabApp.expose_app_in_browser=True"]
+        return [*super().arguments(), *EXPOSED]
 
     def write(self, name: str, *cells: str, outputs: list[Any] | None = None) -> None:
         """Write a notebook of code cells; `outputs` belong to the first."""
@@ -141,9 +140,12 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
 
 
 @pytest.fixture
-def home(places: Mapping[str, Path], request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
-    """A state folder, without jobs of earlier tests."""
-    own = keep_below(places[next((name for name in _ENVIRONMENTS if name in request.fixturenames), "")], monkeypatch)
+def home(
+    places: Mapping[str, Path], request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Home]:
+    """A state folder, without jobs of earlier tests: that of the shared JupyterLab if the test uses it."""
+    kind = next((name for name in _ENVIRONMENTS if name in request.fixturenames), "")
+    own = keep_below(places[kind] if "servers" in request.fixturenames else tmp_path, monkeypatch)
     yield own
     end_jobs(own)
 
@@ -206,25 +208,25 @@ def last_number(word: str, text: str) -> int:
     return int(result[-1]) if result else -1
 
 
+# JupyterLab silently drops cells that are run before this.
+_CONNECTED = """() => {
+  const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
+  return kernel?.connectionStatus === "connected" && kernel.status !== "unknown";
+}"""
+
+
 def open_notebook(page: Page, lab: Lab, name: str, app: str = "lab/tree") -> None:
+    """Open a notebook, and wait until it is connected to its kernel."""
     page.goto(f"{lab.url}/{app}/{name}?token={lab.token}")
     page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
-    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=60_000, state="attached")
+    page.wait_for_function(_CONNECTED, timeout=60_000)
 
 
 def run_cells(page: Page, count: int) -> None:
-    """Run the first cells. JupyterLab silently drops cells that are run before its kernel is connected, so each cell is
-    run repeatedly until JupyterLab has sent it, and the first until it has an execution count."""
-    for index in range(count):
-        cell = page.locator(".jp-CodeCell").nth(index)
-        sent = cell.locator(".jp-InputPrompt", has_text=re.compile(r"\[[\d*]\]" if index else r"\[1\]"))
-        while not sent.count():
-            if (dialog := page.locator(".jp-Dialog", has_text="Select Kernel")).count():
-                dialog.locator(".jp-mod-accept").click()
-            cell.locator(".jp-InputArea-editor").click()
-            page.keyboard.press("Shift+Enter")
-            with contextlib.suppress(PlaywrightTimeout):
-                sent.wait_for(timeout=5_000)
+    """Run the first cells."""
+    page.locator(".jp-CodeCell").first.locator(".jp-InputArea-editor").click()
+    for _ in range(count):
+        page.keyboard.press("Shift+Enter")
 
 
 def execute(page: Page, command: str, **arguments: Any) -> None:

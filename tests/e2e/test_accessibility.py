@@ -420,8 +420,8 @@ def test_every_component_is_checked(views: ViewPage) -> None:
     seen = " ".join(SEEN)
     assert sorted(blocks(code) - blocks(seen)) == sorted(ELSEWHERE)
     for name, file in ELSEWHERE.items():
-        request = re.findall(r'faults\(page, "(.*?)"', (ROOT / f"tests/e2e/{file}.py").read_text("utf-8"))
-        assert name in blocks(" ".join(request)), f"{file} does not ask axe about {name}"
+        names = re.findall(r'faults\(page, "(.*?)"', (ROOT / f"tests/e2e/{file}.py").read_text("utf-8"))
+        assert name in blocks(" ".join(names)), f"{file} does not ask axe about {name}"
 
 
 def blocks(text: str) -> set[str]:

@@ -15,7 +15,7 @@ from jupyter_pai.jobs.state_dir import Home
 
 from ..fakes.jupyterhub import Hub
 from ..integration.server.test_jupyterhub import HubServer
-from .conftest import Lab, execute, open_notebook
+from .conftest import EXPOSED, Lab, execute, open_notebook
 from .test_jobs import LONG, row, submit, waiting
 
 HEAD = ".jp-pai-Train-head h2"
@@ -112,22 +112,22 @@ def test_toolbar_menus_and_shortcuts_train_the_right_file(lab: Lab, page: Page) 
     expect(head).to_have_text("work", timeout=LONG)
     card.filter(has_text=re.compile("^Tutorials$")).click()
     expect(page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="tutorial.ipynb")).to_be_visible(timeout=LONG)
-    value = lab.root / "work/pai-tutorials"
-    assert {path.name for path in value.iterdir()} >= {"tutorial.ipynb", "folder.ipynb", "metrics.ipynb"}
-    assert not list(value.glob("*zh-CN*"))
+    copy = lab.root / "work/pai-tutorials"
+    assert {path.name for path in copy.iterdir()} >= {"tutorial.ipynb", "folder.ipynb", "metrics.ipynb"}
+    assert not list(copy.glob("*zh-CN*"))
     # The user's changes to a tutorial are kept.
     page.locator(".lm-TabBar-tab.lm-mod-current .lm-TabBar-tabCloseIcon:visible").first.click()
-    (value / "folder.ipynb").write_text("mine")
+    (copy / "folder.ipynb").write_text("mine")
     execute(page, "jupyter-pai:open-tutorials", cwd="work")
     expect(page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="tutorial.ipynb")).to_be_visible(timeout=LONG)
-    assert (value / "folder.ipynb").read_text() == "mine"
+    assert (copy / "folder.ipynb").read_text() == "mine"
 
 
 class HubLab(HubServer, Lab):
     """JupyterLab started by a JupyterHub: pages log in at the hub and return with a cookie."""
 
     def arguments(self) -> list[str]:
-        return [*super().arguments(), "--LabApp.expose_app_in_browser=True"]
+        return [*super().arguments(), *EXPOSED]
 
 
 @pytest.fixture

@@ -110,7 +110,7 @@ def test_command_line_is_copied(lab: Lab, page: Page, tmp_path: Path) -> None:
     shown.get_by_text("Export as code").click()
     shown.get_by_role("button", name="Command line").click()
     shown.get_by_role("button", name="Copy").click()
-    expect(shown.get_by_text("Copied")).to_be_visible(timeout=LONG)
+    expect(shown.get_by_text("Copied", exact=True)).to_be_visible(timeout=LONG)
     words = shlex.split(page.evaluate("navigator.clipboard.readText()"))
     assert words[:4] == ["jupyter", "pai", "submit", str(tmp_path / "train.py")]
     assert words[words.index("--name") + 1] == "it's"

@@ -200,12 +200,12 @@ def correct_errors(page: Page, shown: Locator) -> None:
     fold(shown, "Interpreter, packages, variables")
     shown.get_by_role("button", name="Add secret").click()
     page.keyboard.type("a b")
-    reply = shown.get_by_text("Invalid variable for a secret")
-    expect(reply).to_be_visible(timeout=LONG)
+    message = shown.get_by_text("Invalid variable for a secret")
+    expect(message).to_be_visible(timeout=LONG)
     wrong.click()
-    expect(reply).to_be_focused()
+    expect(message).to_be_focused()
     shown.get_by_role("button", name="Remove a b").click()
-    expect(reply).to_have_count(0, timeout=LONG)
+    expect(message).to_have_count(0, timeout=LONG)
     expect(limit).to_have_attribute("aria-invalid", "false", timeout=LONG)
 
 

@@ -88,9 +88,9 @@ def test_instance_type_and_image_of_the_platform_are_selected(
     expect(table.locator("tr[data-type]").first).to_have_attribute("data-type", GPUS[0])
     assert names(table) == GPUS
     # Refreshing the availability keeps the typed text.
-    request = len(pai.requests)
+    count = len(pai.requests)
     box.get_by_role("button", name="Refresh").press("Enter")
-    until(lambda: len(pai.requests) > request)
+    until(lambda: len(pai.requests) > count)
     expect(box.get_by_role("searchbox")).to_have_value("gn6")
     expect(box.get_by_role("button", name="Refresh")).to_be_focused()
     picker = form.locator(".jp-pai-Images")

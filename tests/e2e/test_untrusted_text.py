@@ -77,8 +77,8 @@ def test_texts_of_a_job_are_not_interpreted(lab: Lab, page: Page, tmp_path: Path
         "environment": {"A": EVIL},
         "metric_definitions": [{"name": EVIL, "regex": "m=(.)"}],
     }
-    reply = f"printf '%s\\n' {shlex.quote('m=1 ' + EVIL)}; python train.py"
-    job = submit(lab, name=EVIL, command=reply, **evil)
+    command = f"printf '%s\\n' {shlex.quote('m=1 ' + EVIL)}; python train.py"
+    job = submit(lab, name=EVIL, command=command, **evil)
     other = submit(lab, name=CORPUS[1], hyperparameters={names[2].replace(" ", "-"): "1"})
     shown = view(page, lab, job)
     status(page, "failed")

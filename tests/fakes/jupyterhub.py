@@ -76,10 +76,10 @@ class Hub:
 
     def is_code(self, form: bytes) -> bool:
         """Return whether a token request has the right secret and an unused code."""
-        reply = parse_qs(form.decode())
-        if reply["client_secret"] != [self.token] or reply["code"][0] not in self.codes:
+        fields = parse_qs(form.decode())
+        if fields["client_secret"] != [self.token] or fields["code"][0] not in self.codes:
             return False
-        self.codes.remove(reply["code"][0])
+        self.codes.remove(fields["code"][0])
         return True
 
     def answer(self, path: str, authorization: str) -> tuple[int, Any]:

@@ -104,8 +104,8 @@ def test_invalid_bodies_are_rejected(pai: StandIn, field: str, value: Any, code:
         action="CreateTrainingJob", version="2022-01-12", protocol="HTTP", pathname="/api/v1/trainingjobs",
         method="POST", auth_type="AK", style="ROA", req_body_type="json", body_type="json",
     )  # fmt: skip
-    request = (parameters, OpenApiRequest(body=whole), RuntimeOptions())
-    assert refused(studio(pai).call_api, *request)[1] == code
+    arguments = (parameters, OpenApiRequest(body=whole), RuntimeOptions())
+    assert refused(studio(pai).call_api, *arguments)[1] == code
     assert pai.jobs == []
 
 

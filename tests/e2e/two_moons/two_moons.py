@@ -65,9 +65,9 @@ class Net:
 
     def score(self, points: list[Point]) -> tuple[float, float]:
         """Mean loss and accuracy."""
-        reply = [(self(x, y), label) for x, y, label in points]
-        loss = -sum(math.log(max(p if label else 1 - p, 1e-12)) for p, label in reply) / len(reply)
-        return loss, sum((p > 0.5) == bool(label) for p, label in reply) / len(reply)
+        outputs = [(self(x, y), label) for x, y, label in points]
+        loss = -sum(math.log(max(p if label else 1 - p, 1e-12)) for p, label in outputs) / len(outputs)
+        return loss, sum((p > 0.5) == bool(label) for p, label in outputs) / len(outputs)
 
     @property
     def norm(self) -> float:

@@ -141,10 +141,10 @@ class Folder:
             root = self._ml / "output" / channel["Name"]
             for path in root.rglob("*"):
                 try:
-                    reply = path.stat()
+                    status = path.stat()
                 except OSError:
                     continue
                 if path.is_file():
                     key = f"{prefix}{path.relative_to(root).as_posix()}"
-                    result[f"{bucket}/{key}"] = ((reply.st_mtime_ns, reply.st_size), path, bucket, key)
+                    result[f"{bucket}/{key}"] = ((status.st_mtime_ns, status.st_size), path, bucket, key)
         return result

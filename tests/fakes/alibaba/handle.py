@@ -31,9 +31,9 @@ class AccessKey(NamedTuple):
 @contextmanager
 def stand_in(folder: Path, **settings: Any) -> Iterator[StandIn]:
     """Run a stand-in in its own process, with its files in a folder. Settings: `settings.Settings`."""
-    reply = Settings(**settings)
+    chosen = Settings(**settings)
     folder.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", f"{__package__}", str(folder), json.dumps(asdict(reply))]
+    command = [sys.executable, "-m", f"{__package__}", str(folder), json.dumps(asdict(chosen))]
     with (folder / "server.log").open("ab") as log:
         process = subprocess.Popen(
             command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
@@ -42,7 +42,7 @@ def stand_in(folder: Path, **settings: Any) -> Iterator[StandIn]:
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line, f"the stand-in did not start: {(folder / 'server.log').read_text()}"
-        yield StandIn(folder, reply, json.loads(line), process)
+        yield StandIn(folder, chosen, json.loads(line), process)
     finally:
         _end(process)
 

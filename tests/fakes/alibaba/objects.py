@@ -144,10 +144,10 @@ async def _get(oss: Oss, call: Call, bucket: Bucket, key: str) -> Answer:
     _check_conditions(call, stored)
     headers, size = _told(stored), stored.blob.size
     headers |= {n.removeprefix("response-").title(): v for n, v in call.query.items() if n.startswith("response-")}
-    request = _range(call.headers.get("range", ""), size, call.headers.get("x-oss-range-behavior") == "standard")
-    if request is None:
+    span = _range(call.headers.get("range", ""), size, call.headers.get("x-oss-range-behavior") == "standard")
+    if span is None:
         return Answer(200, headers=headers, blob=stored.blob, length=size)
-    start, end = request
+    start, end = span
     headers["Content-Range"] = f"bytes {start}-{end}/{size}"
     return Answer(206, headers=headers, blob=stored.blob, start=start, length=end - start + 1)
 

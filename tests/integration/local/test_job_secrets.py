@@ -54,10 +54,10 @@ def test_secret_is_masked_in_log_metrics_reason_and_files(kept: EmbeddedClient, 
     log = handle.logs()
     assert log.count("[secret HF_TOKEN]") >= 4
     assert "ValueError: [secret HF_TOKEN]" in log
-    reply = json.dumps(
+    shown = json.dumps(
         [handle.info, kept.call("events"), kept.call("metrics", job=handle.id), handle._repr_mimebundle_()]
     )
-    assert VALUE not in log + reply
+    assert VALUE not in log + shown
     assert holders(home.path) == []
     assert kept.call("metrics", job=handle.id)["metrics"]["loss"]["value"] == [0.5]
     assert json.loads((home.job(handle.id).spec).read_text())["secrets"] == {"HF_TOKEN": "HF_TOKEN"}

@@ -134,8 +134,8 @@ sys.stdin.readline()
     )
     assert first.stdout
     assert second.stdout
-    reply = [first.stdout.readline(), second.stdout.readline()]
-    assert sorted(reply) == ["False\n", "True\n"]
+    lines = [first.stdout.readline(), second.stdout.readline()]
+    assert sorted(lines) == ["False\n", "True\n"]
     for process in (first, second):
         process.kill()
         process.communicate()

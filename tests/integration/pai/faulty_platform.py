@@ -46,5 +46,5 @@ def submit_and_follow(pai: StandIn, engine: EmbeddedClient, folder: Path, jobs: 
     assert sorted(made) == sorted(done)
     for log in done.values():
         assert [line for line in log.splitlines() if line.startswith("line ")] == [f"line {n}" for n in range(LINES)]
-    reply = ", ".join(f"{count} {kind}" for kind, count in struck.most_common())
-    return f"\n{len(made)} jobs of {jobs} submits; {struck.total()} of {request} requests went wrong: {reply}"
+    summary = ", ".join(f"{count} {kind}" for kind, count in struck.most_common())
+    return f"\n{len(made)} jobs of {jobs} submits; {struck.total()} of {request} requests went wrong: {summary}"

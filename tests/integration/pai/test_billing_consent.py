@@ -58,9 +58,9 @@ def test_unconfirmed_costs_are_shown(engine: EmbeddedClient, folder: Path, cli: 
     reply = cli("submit", "--backend", "pai", "--command", "true", "--dry-run").stdout
     assert "cost: It runs on 1 machine ecs.c6.large" in reply
     assert any("until the job ends" in note for note in engine.submit(spec)["job"]["notes"])
-    request = engine.preview(spec | GPU)
-    assert request["cost"] == request["questions"][0]
-    assert "until the job ends" in request["cost"]
+    preview = engine.preview(spec | GPU)
+    assert preview["cost"] == preview["questions"][0]
+    assert "until the job ends" in preview["cost"]
     assert engine.preview(spec | {"profile": "local"})["cost"] == ""
 
 

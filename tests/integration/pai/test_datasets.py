@@ -39,8 +39,8 @@ def test_job_reads_a_data_set(engine: EmbeddedClient, pai: StandIn, dataset: str
 
 def test_job_reads_a_version_of_a_data_set(pai: StandIn, dataset: str, folder: Path, cli: Callable[..., Any]) -> None:
     script(folder, "print(1)")
-    value = f"train=dataset://{dataset}?version=v1"
-    done = cli("submit", "--profile", "pai", "--input", value, "--command", READ, "--wait")
+    channel = f"train=dataset://{dataset}?version=v1"
+    done = cli("submit", "--profile", "pai", "--input", channel, "--command", READ, "--wait")
     assert "old data\n" in done.stdout, done.stderr
 
 

@@ -77,9 +77,9 @@ def test_growing_log_and_its_metrics_are_read(engine: EmbeddedClient, pai: Stand
 def test_platform_events_are_recorded(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
     job = submit(engine, "true", profile="pai").wait()
     events = engine.call("events", job=job.id)["events"]
-    reply = [event["data"]["text"] for event in events if event["kind"] == "platform"]
-    assert reply
-    assert len(reply) == len(set(reply))
+    messages = [event["data"]["text"] for event in events if event["kind"] == "platform"]
+    assert messages
+    assert len(messages) == len(set(messages))
 
 
 def test_stop_ends_the_job_on_the_platform(engine: EmbeddedClient, pai: StandIn) -> None:

@@ -144,8 +144,8 @@ def test_expired_key_is_reported_until_it_is_renewed(
         assert "key" in job.reason or "token" in job.reason.lower(), job.reason
         pai.change_key(lent.id, expires=time.time() + 3600)
         until(lambda: not job.reason)
-        reply = [event for event in engine.call("events", job=job.id)["events"] if event["kind"] == "detail"]
-        assert len(reply) <= 4, reply
+        messages = [event for event in engine.call("events", job=job.id)["events"] if event["kind"] == "detail"]
+        assert len(messages) <= 4, messages
     finally:
         engine.close()
 

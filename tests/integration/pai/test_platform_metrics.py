@@ -49,9 +49,9 @@ def test_imported_job_has_complete_metrics(engine: EmbeddedClient, pai: StandIn)
     assert result["lr"]["value"] == [float(f"0.{n}") for n in range(250)]
     assert result["loss"]["step"] == result["lr"]["step"] == list(range(250))
     # The log gave us the first one: only the other was asked for, by pages of a hundred.
-    request = [r["query"] for r in pai.requests if r["action"] == "ListTrainingJobMetrics"]
-    assert {query["Name"] for query in request} == {"lr"}
-    assert [query["PageNumber"] for query in request] == ["1", "2", "3"]
+    queries = [r["query"] for r in pai.requests if r["action"] == "ListTrainingJobMetrics"]
+    assert {query["Name"] for query in queries} == {"lr"}
+    assert [query["PageNumber"] for query in queries] == ["1", "2", "3"]
 
 
 def test_expired_log_leaves_platform_metrics(engine: EmbeddedClient, pai: StandIn) -> None:
@@ -103,8 +103,8 @@ def test_second_engine_resumes_platform_metrics(pai: StandIn) -> None:
     with closing(EmbeddedClient()) as second:
         until(lambda: second.call("show", job=job.id)["status"] == "succeeded")
         assert points(second, job)["loss"]["value"] == list(range(140))
-    request = [r["query"]["PageNumber"] for r in pai.requests if r["action"] == "ListTrainingJobMetrics"]
-    assert request == ["1", "2", "2"]
+    pages = [r["query"]["PageNumber"] for r in pai.requests if r["action"] == "ListTrainingJobMetrics"]
+    assert pages == ["1", "2", "2"]
 
 
 def test_refused_platform_metrics_do_not_delay_the_end(engine: EmbeddedClient, pai: StandIn) -> None:

@@ -70,8 +70,8 @@ def test_s0_148_images(there: SnippetPlatform) -> None:
 
 
 def test_s0_196_complete_job(place: SnippetPlatform) -> None:
-    reply = "\nprint(est.latest_job.name, est.latest_job.info['notes'], est.latest_job.spec['image'])\n"
-    printed = place.run("s0_196_job", **{"est.model_data()": f"est.model_data(){reply}"})
+    printing = "\nprint(est.latest_job.name, est.latest_job.info['notes'], est.latest_job.spec['image'])\n"
+    printed = place.run("s0_196_job", **{"est.model_data()": f"est.model_data(){printing}"})
     assert "'objective': 'reg:squarederror'" in printed
     assert "example_train_job_2" in printed
     if place.pai:

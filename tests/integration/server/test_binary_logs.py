@@ -79,9 +79,9 @@ def test_log_file_equals_the_output(ran: Ran, name: str) -> None:
 
 
 def test_server_log_has_no_errors(ran: Ran) -> None:
-    reply = ran.server.log.read_text()
-    assert "Traceback" not in reply
-    assert [line for line in reply.splitlines() if line.startswith("[E")] == []
+    log = ran.server.log.read_text()
+    assert "Traceback" not in log
+    assert [line for line in log.splitlines() if line.startswith("[E")] == []
     metrics = ran.server.rest("GET", f"/pai/api/v1/jobs/{ran.jobs['reports']}/metrics")["metrics"]
     assert metrics["fine"] == {"start": 0, "end": 1, "step": [7], "value": [1.0], "time": metrics["fine"]["time"]}
     assert ran.server.job(ran.jobs["reports"])["progress"] == 0.0

@@ -32,10 +32,10 @@ MISTAKES = [
 def test_help_is_in_chinese(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     with use_language("zh-CN"), pytest.raises(SystemExit):
         grammar.parse(grammar.parser(), [*verb.split(), "--help"])
-    reply = capsys.readouterr().out
-    assert reply.startswith("用法：jupyter pai")
-    assert "显示这份帮助" in reply
-    assert not ENGLISH.findall(reply)
+    output = capsys.readouterr().out
+    assert output.startswith("用法：jupyter pai")
+    assert "显示这份帮助" in output
+    assert not ENGLISH.findall(output)
 
 
 @pytest.mark.parametrize("line", MISTAKES)
@@ -62,5 +62,5 @@ def test_other_parsers_are_not_translated() -> None:
 def test_translated_texts_exist_in_argparse() -> None:
     """Each text exists in this Python: another wording would be shown in English."""
     source = ast.parse(Path(str(argparse.__file__)).read_text("utf-8"))
-    reply = {node.value for node in ast.walk(source) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    assert grammar._TEXTS - reply <= {"%(heading)s:"}  # From Python 3.13 on.
+    texts = {node.value for node in ast.walk(source) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    assert grammar._TEXTS - texts <= {"%(heading)s:"}  # From Python 3.13 on.

@@ -287,8 +287,8 @@ def test_job_limit_holds_for_concurrent_submits(system: SystemFile, engine: Embe
             return f"{error.details['rule']}: {error.message}"
 
     with ThreadPoolExecutor(8) as pool:
-        reply = list(pool.map(one, range(8)))
-    refused = [text for text in reply if "jobs_at_a_time: Only 2 active jobs" in text]
+        replies = list(pool.map(one, range(8)))
+    refused = [text for text in replies if "jobs_at_a_time: Only 2 active jobs" in text]
     assert len(refused) == 6
     assert engine.call("list_jobs")["total"] == 2
     engine.call("stop", job="last")
