@@ -208,10 +208,11 @@ def last_number(word: str, text: str) -> int:
     return int(result[-1]) if result else -1
 
 
-# JupyterLab silently drops cells that are run before this.
+# JupyterLab silently drops cells that are run before the connection. Widgets shown before the kernel has described its
+# features are not updated while a cell runs.
 _CONNECTED = """() => {
   const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
-  return kernel?.connectionStatus === "connected" && kernel.status !== "unknown";
+  return kernel?.connectionStatus === "connected" && kernel.supportsSubshells;
 }"""
 
 
