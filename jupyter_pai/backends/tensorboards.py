@@ -34,9 +34,9 @@ class Boards(ABC):
 
     @abstractmethod
     async def all(self, remote_id: str = "") -> list[Board]:
-        """List the TensorBoards, including stopped ones, newest first; with `remote_id`, only those of a job.
+        """List the TensorBoards, including stopped ones, newest first.
 
-        Those of a job have a checked status: `running` means that the page can be opened.
+        `remote_id` selects one job. Only then is the status checked: `running` means that the page can be opened.
         """
 
     @abstractmethod

@@ -95,7 +95,7 @@ def _selection_note(kind: InstanceType, spec: JobSpec, default: str) -> str:
 
 
 def _needs(kind: InstanceType, spec: JobSpec) -> list[tuple[float, float]]:
-    """Return available and requested amount of each requested size."""
+    """Return the available and the requested amount of each requested size."""
     requested = (spec.cpu, parse_size(spec.memory) if spec.memory else 0, spec.gpu)
     return [(has, need) for has, need in zip((kind.cpu, kind.memory, kind.gpu), requested, strict=True) if need]
 

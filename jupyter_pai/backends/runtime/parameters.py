@@ -83,7 +83,7 @@ def _typed(text: str, default: object) -> object:
     """Return the value of `text` with the type of a default.
 
     Raises:
-        ValueError: if it does not have this type. A KeyError, or an error of `ast.literal_eval`, as well.
+        KeyError, or an error in `_INVALID`: if it does not have this type.
     """
     match default:
         case str():
