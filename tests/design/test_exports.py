@@ -31,7 +31,8 @@ HEAVY = {
 
 
 def exported(path: Path) -> list[str] | None:
-    for node in ast.parse(path.read_text("utf-8")).body:
+    text = path.read_text("utf-8")
+    for node in ast.parse(text).body if "__all__" in text else ():
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
             return list(ast.literal_eval(node.value))
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -31,6 +32,7 @@ def room_of(module: str) -> str:
     return module.partition(".")[0]
 
 
+@cache
 def modules() -> dict[str, Path]:
     """Return every module by its name below the package."""
     paths = {}
@@ -59,17 +61,20 @@ def imports(name: str, path: Path) -> set[str]:
     return {item.removeprefix("jupyter_pai.") for item in names if item.startswith("jupyter_pai.")}
 
 
-GRAPH = {name: imports(name, path) for name, path in modules().items() if room_of(name) not in ROOF}
+@cache
+def graph() -> dict[str, set[str]]:
+    """Return the imports of every module of the rooms."""
+    return {name: imports(name, path) for name, path in modules().items() if room_of(name) not in ROOF}
 
 
 def test_package_has_these_rooms_and_no_others() -> None:
-    assert {room_of(name) for name in GRAPH} == {*RANK, *GROUND}
+    assert {room_of(name) for name in graph()} == {*RANK, *GROUND}
 
 
 def test_room_imports_lower_rooms_only() -> None:
     uphill = [
         f"{name} imports {other}"
-        for name, others in GRAPH.items()
+        for name, others in graph().items()
         for other in others
         if room_of(other) not in (room_of(name), *GROUND) and RANK[room_of(other)] >= RANK.get(room_of(name), -1)
     ]
@@ -79,11 +84,11 @@ def test_room_imports_lower_rooms_only() -> None:
 def test_no_room_has_a_circle() -> None:
     for room in RANK:
         # A package stands for its `__init__.py`, which its modules run before they do anything.
-        graph = {
-            name: {o for o in others if room_of(o) == room} for name, others in GRAPH.items() if room_of(name) == room
+        within = {
+            name: {o for o in others if room_of(o) == room} for name, others in graph().items() if room_of(name) == room
         }
         try:
-            TopologicalSorter(graph).prepare()
+            TopologicalSorter(within).prepare()
         except CycleError as error:
             raise AssertionError(f"{room}: {' -> '.join(error.args[1])}") from None
 

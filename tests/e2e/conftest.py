@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -17,6 +18,7 @@ import pytest
 from playwright.sync_api import (
     Browser,
     BrowserContext,
+    Error as PlaywrightError,
     Page,
     Playwright,
     sync_playwright,
@@ -123,7 +125,9 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
 def context(playwright: Playwright, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
     """A browser that keeps the compiled scripts of JupyterLab, which take most of the time to load."""
     profile = tmp_path_factory.mktemp("browser")
-    started = playwright.chromium.launch_persistent_context(profile, executable_path=CHROMIUM, args=_FLAGS)
+    # Pages of a server share a process, and with it the scripts that the pages before have loaded.
+    flags = [*_FLAGS, "--process-per-site"]
+    started = playwright.chromium.launch_persistent_context(profile, executable_path=CHROMIUM, args=flags)
     yield started
     started.close()
 
@@ -197,7 +201,11 @@ def _forget(context: BrowserContext, page: Page) -> None:
     context.new_cdp_session(page).send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": kinds})
     context.clear_cookies()
     context.clear_permissions()
-    for one in context.pages[1:]:  # The first is the browser's own.
+    first, *others = context.pages  # The first is the browser's own. It keeps the process of a server's pages.
+    if not first.url.startswith(origin):
+        with contextlib.suppress(PlaywrightError):  # The server of the test may be stopped.
+            first.goto(f"{origin}/api")
+    for one in others:
         one.close()
 
 
