@@ -227,11 +227,12 @@ def _job_processes() -> Iterator[tuple[int, str]]:
 
 
 def until(condition: Callable[[], T], timeout: float = 60) -> T:
-    """Wait for a condition, and return its value."""
-    end = time.monotonic() + timeout
+    """Wait for a condition, and return its value. The pauses grow: checks of a server take processor time from others."""
+    end, pause = time.monotonic() + timeout, 0.01
     while not (result := condition()):
         assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.01)
+        time.sleep(pause)
+        pause = min(pause * 1.2, 0.1)
     return result
 
 

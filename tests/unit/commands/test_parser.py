@@ -19,7 +19,11 @@ from ...support.fuzz import MANY, VALUES
 
 
 def options(*words: str) -> grammar.Options:
-    return grammar.parse(grammar.parser("%pai"), ["submit", *words])
+    return parse(["submit", *words])
+
+
+def parse(words: list[str]) -> grammar.Options:
+    return grammar.parse(grammar.parser("%pai", words), words)
 
 
 def spec(folder: Path, *words: str, cell: str = "") -> dict[str, Any]:
@@ -242,7 +246,7 @@ def test_unknown_notebook_folder_needs_a_source() -> None:
 @given(st.lists(VALUES | st.sampled_from(["submit", "--hp", "a=1", "--json", "-", "--", "-x", "@f"]), max_size=5))
 def test_any_words_are_parsed_or_rejected(words: list[str]) -> None:
     try:
-        grammar.parse(grammar.parser("%pai"), words)
+        parse(words)
     except UsageError as error:
         assert error.message
     except SystemExit:
