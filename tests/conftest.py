@@ -227,7 +227,7 @@ def _job_processes() -> Iterator[tuple[int, str]]:
 
 
 def until(condition: Callable[[], T], timeout: float = 60) -> T:
-    """Wait for a condition, and return its value. The pauses grow: checks of a server take processor time from others."""
+    """Wait for a condition, and return its value. The pauses grow, because checks of a server take processor time."""
     end, pause = time.monotonic() + timeout, 0.01
     while not (result := condition()):
         assert time.monotonic() < end, "it did not happen in time"
