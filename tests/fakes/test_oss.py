@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import select
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ import pytest
 import requests
 
 from .alibaba import AccessKey, StandIn
+from .alibaba.blobs import Writer
 
 ODD = ["a b/ü+%.txt", "中文/数据.csv", "x=1&y=2?z", "back\\slash", "dots/../here", "q'uote\"<>"]
 
@@ -196,3 +200,20 @@ def test_faults_are_injected(pai: StandIn) -> None:
     assert time.monotonic() - began >= 0.5
     assert pai.faults.struck == 7
     assert [r["status"] for r in pai.requests if r["action"] == "PutObject"] == [200, 500, 503, 503, 0, 0]
+
+
+def test_data_of_a_cut_request_goes_into_no_other_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "blob")
+    reader = os.open(tmp_path / "blob", os.O_RDONLY | os.O_NONBLOCK)
+    writer = Writer(tmp_path / "blob")
+    chunks = [b"x" * 4096] * 256
+    with ThreadPoolExecutor(2) as pool:
+        writing = pool.submit(writer.write, chunks)
+        select.select([reader], [], [])
+        os.set_blocking(reader, True)
+        reading = pool.submit(lambda: b"".join(iter(lambda: os.read(reader, 1024), b"")))
+        writer.drop()
+        assert reading.result() == b"".join(chunks)
+    writing.result()
+    os.close(reader)
+    assert not writer.path.exists()

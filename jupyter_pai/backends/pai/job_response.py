@@ -109,8 +109,8 @@ def _reason(job: Mapping[str, Any], error: Mapping[str, Any]) -> tuple[str, str]
 
 
 def _exit_code(reason: str) -> int | None:
-    pattern = r"exit(?:ed)?(?: with)?(?: code| status)?[ :=]+(\d{1,3})\b"
-    return int(match[1]) if (match := re.search(pattern, reason, re.IGNORECASE)) else None
+    match = re.search(r"exit(?:ed)?(?: with)?(?: code| status)?[ :=]+(\d{1,3})\b", reason, re.IGNORECASE)
+    return int(match[1]) if match else None
 
 
 def remedy(text: str) -> str:

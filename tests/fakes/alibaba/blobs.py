@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
+import threading
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -63,7 +64,7 @@ def _read(piece: Piece, start: int, count: int) -> bytes:
 
 @dataclass
 class Writer:
-    """Writes a blob, in one thread at a time. `md5` can be disabled for speed."""
+    """Writes a blob. Thread-safe. MD5 can be disabled for speed."""
 
     path: Path
     with_md5: bool = True
@@ -73,15 +74,18 @@ class Writer:
 
     def __post_init__(self) -> None:
         self._file = self.path.open("wb", buffering=0)
+        # Until a write ends, its descriptor must not be closed: the next connection would get its number, and the data.
+        self._lock = threading.Lock()
 
     def write(self, chunks: list[bytes]) -> None:
-        """Append bytes."""
-        for chunk in chunks:
-            self.crc = crc64(chunk, self.crc)
-            if self.with_md5:
-                self._md5.update(chunk)
-            self.size += len(chunk)
-            _write_all(self._file.fileno(), chunk)
+        """Append bytes. Raises ValueError after `drop`."""
+        with self._lock:
+            for chunk in chunks:
+                self.crc = crc64(chunk, self.crc)
+                if self.with_md5:
+                    self._md5.update(chunk)
+                self.size += len(chunk)
+                _write_all(self._file.fileno(), chunk)
 
     def close(self) -> Blob:
         """Finish writing."""
@@ -90,8 +94,9 @@ class Writer:
         return Blob((Piece(self.path, self.size),), self.size, md5.upper(), self.crc)
 
     def drop(self) -> None:
-        """Discard the data."""
-        self._file.close()
+        """Discard the data, after the current write."""
+        with self._lock:
+            self._file.close()
         self.path.unlink(missing_ok=True)
 
 
