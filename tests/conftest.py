@@ -305,7 +305,7 @@ class OrdinaryUser:
         """Start a program."""
         return subprocess.Popen(list(map(str, command)), text=True, **self.options(options))
 
-    def options(self, value: dict[str, Any]) -> dict[str, Any]:
-        environment = self.environment | value.pop("env", {})
+    def options(self, more: dict[str, Any]) -> dict[str, Any]:
+        environment = self.environment | more.pop("env", {})
         user: dict[str, Any] = {"user": 1000, "group": 1000, "extra_groups": [], "cwd": self.folder}
-        return user | {"env": environment} | value
+        return user | {"env": environment} | more

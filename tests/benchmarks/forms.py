@@ -29,7 +29,7 @@ def form() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name, server() as running:
         folder = Path(name)
         fill(folder)
-        form = Asked(running, folder)
+        form = FormClient(running, folder)
 
         def walk() -> float:
             begun = time.perf_counter()
@@ -53,7 +53,7 @@ def first_look() -> Iterator[Row]:
         folder = Path(name)
         fill(folder)
         paths = [path for path in folder.rglob("*") if path.is_file()]
-        request = Asked(running, folder)
+        form = FormClient(running, folder)
 
         def read() -> float:
             begun = time.perf_counter()
@@ -63,7 +63,7 @@ def first_look() -> Iterator[Row]:
         def looked() -> float:
             for path in paths:
                 os.utime(path)  # It may be another file now: it is looked through as if it were new.
-            return request.opened(quick=False)
+            return form.opened(quick=False)
 
         ours, baseline = pairs(TIMES, looked, read)
         times = statistics.median(ours) / statistics.median(baseline)
@@ -83,7 +83,7 @@ def fill(folder: Path) -> None:
     time.sleep(2.1)
 
 
-class Asked:
+class FormClient:
     """The requests of a form, over one connection."""
 
     def __init__(self, running: RealServer, folder: Path) -> None:

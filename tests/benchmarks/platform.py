@@ -41,10 +41,10 @@ LINES, JOBS, WATCHED, GIGABYTE = 100_000, 1_000, 30, 10**9
 THEIRS = f"""
     from pai.estimator import Estimator
     est = Estimator(
-        command=given["command"], source_dir=given["folder"], image_uri={IMAGE!r}, instance_type="ecs.c6.large"
+        command=arguments["command"], source_dir=arguments["folder"], image_uri={IMAGE!r}, instance_type="ecs.c6.large"
     )
-    est.fit(wait=given["wait"] == "yes")
-    told["took"], told["returned"] = time.perf_counter() - begun, time.time()
+    est.fit(wait=arguments["wait"] == "yes")
+    results["took"], results["returned"] = time.perf_counter() - begun, time.time()
 """
 OURS = """
 import time

@@ -54,9 +54,9 @@ def test_reference_is_translated(folder: Path, page: str) -> None:
     text = (folder / "zh-CN" / f"{page}.md").read_text("utf-8")
     rows = [line[2:-2].split(" | ") for line in text.splitlines() if line.startswith("| `")]
     assert rows
-    missing = [row[-1] for row in rows if not row[-1].startswith("`")]
-    missing += [line for line in text.splitlines() if " " in line and line[0] not in "|#`"]
-    assert [text for text in missing if re.search("[a-z]", text) and not re.search("[\u4e00-\u9fff]", text)] == []
+    texts = [row[-1] for row in rows if not row[-1].startswith("`")]
+    texts += [line for line in text.splitlines() if " " in line and line[0] not in "|#`"]
+    assert [text for text in texts if re.search("[a-z]", text) and not re.search("[\u4e00-\u9fff]", text)] == []
 
 
 def test_pages_are_in_their_language(folder: Path) -> None:

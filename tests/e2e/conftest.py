@@ -42,7 +42,8 @@ _PATH = os.pathsep.join(path for path in os.environ["PATH"].split(os.pathsep) if
 
 # Exposes `jupyterapp` in the page.
 EXPOSED = [f"--{app}.expose_app_in_browser=True" for app in ("LabApp", "JupyterNotebookApp")]
-# Fixtures that change the environment of JupyterLab. Their tests have a server of their own.
+# Fixtures that change the environment of JupyterLab, always in the same way. Tests with one of them share a server, as
+# do tests with none.
 _ENVIRONMENTS = ("pai_without_keys", "pai", "shared")
 
 
@@ -197,14 +198,14 @@ def page(context: BrowserContext, request: pytest.FixtureRequest) -> Iterator[Pa
 def _forget(context: BrowserContext, page: Page) -> None:
     """Close the pages of a test, and clear all that they stored, except the cache."""
     origin = page.evaluate("location.origin")
-    kinds = "cookies,local_storage,indexeddb,service_workers"
-    context.new_cdp_session(page).send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": kinds})
-    context.clear_cookies()
-    context.clear_permissions()
     first, *others = context.pages  # The first is the browser's own. It keeps the process of a server's pages.
     if not first.url.startswith(origin):
         with contextlib.suppress(PlaywrightError):  # The server of the test may be stopped.
             first.goto(f"{origin}/api")
+    kinds = "cookies,local_storage,indexeddb,service_workers"
+    context.new_cdp_session(page).send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": kinds})
+    context.clear_cookies()
+    context.clear_permissions()
     for one in others:
         one.close()
 

@@ -170,8 +170,8 @@ def test_notebook_7_works_below_a_hub_url(named_server: Lab, page: Page, tmp_pat
 
 
 def test_chinese_works_with_and_without_the_language_pack(lab: Lab, page: Page) -> None:
-    query: list[str] = []
-    page.on("request", lambda request: query.append(request.url) if "/catalogue" in request.url else None)
+    urls: list[str] = []
+    page.on("request", lambda request: urls.append(request.url) if "/catalogue" in request.url else None)
     jobs = page.locator('.jp-SideBar [data-id="jp-pai-jobs"]')
 
     def open_lab() -> None:
@@ -200,7 +200,7 @@ def test_chinese_works_with_and_without_the_language_pack(lab: Lab, page: Page) 
     execute(page, "settingeditor:open")
     page.locator(".jp-PluginList-entry", has_text="训练作业").click(timeout=LONG)
     settings = page.locator(".jp-SettingsPanel")
-    assert len(query) == 1
+    assert len(urls) == 1
     # Settings of the engine are written to its own file; a failure is shown.
     room = settings.get_by_label("作业和环境可占的空间")
     room.fill("much")
@@ -223,13 +223,13 @@ def test_chinese_works_with_and_without_the_language_pack(lab: Lab, page: Page) 
     page.route(re.compile("/api/translations/zh"), lambda route: route.fulfill(json=nothing))
     open_lab()
     expect(jobs).to_have_attribute("title", re.compile("训练作业"))
-    assert len(query) == 2
+    assert len(urls) == 2
     # With the language pack, JupyterLab loads the extension's texts as well.
     page.unroute(re.compile("/api/translations/zh"))
     open_lab()
     expect(page.locator(".lm-MenuBar-itemLabel", has_text="文件")).to_be_visible(timeout=LONG)
     expect(jobs).to_have_attribute("title", re.compile("训练作业"))
-    assert len(query) == 2
+    assert len(urls) == 2
     execute(page, "jupyter-pai:open-tutorials")
     expect(page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="tutorial.zh-CN.ipynb")).to_be_visible(
         timeout=LONG

@@ -56,11 +56,11 @@ def session_of(pai: StandIn) -> str:
 
 
 def run_alipai(pai: StandIn, script: str, **arguments: str) -> dict[str, Any]:
-    """Run a script with `session`, `given` and `begun` (the start, by `perf_counter`), which fills `told`. Return
-    `told` with `output`, the printed text."""
-    text = "import json, sys, time\nbegun = time.perf_counter()\ngiven, told = json.loads(sys.argv[1]), {}\n"
+    """Run a script, which fills `results`, with `session`, `arguments` and `begun` (the start, by `perf_counter`).
+    Return `results` with `output`, the printed text."""
+    text = "import json, sys, time\nbegun = time.perf_counter()\narguments, results = json.loads(sys.argv[1]), {}\n"
     text += session_of(pai) + dedent(script)
-    text += "\nprint('\\n' + json.dumps(told))"
+    text += "\nprint('\\n' + json.dumps(results))"
     home = pai.folder / "home"
     home.mkdir(exist_ok=True)
     environment = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8"}

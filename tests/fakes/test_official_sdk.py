@@ -12,34 +12,34 @@ SCRIPT = """
     from pai.estimator import Estimator
     from pai.image import ImageScope, list_images, retrieve
 
-    told["workspace"] = session.workspace_name
-    told["storage"] = session.workspace_api.get_default_storage_uri(session.workspace_id)
-    told["latest"] = retrieve("PyTorch", framework_version="latest", accelerator_type="GPU").image_uri
-    told["exact"] = retrieve("TensorFlow", framework_version="2.3").image_uri
-    told["count"] = len(list_images(framework_name="PyTorch"))
-    told["inference"] = [i.image_uri for i in list_images("PyTorch", image_scope=ImageScope.INFERENCE)]
+    results["workspace"] = session.workspace_name
+    results["storage"] = session.workspace_api.get_default_storage_uri(session.workspace_id)
+    results["latest"] = retrieve("PyTorch", framework_version="latest", accelerator_type="GPU").image_uri
+    results["exact"] = retrieve("TensorFlow", framework_version="2.3").image_uri
+    results["count"] = len(list_images(framework_name="PyTorch"))
+    results["inference"] = [i.image_uri for i in list_images("PyTorch", image_scope=ImageScope.INFERENCE)]
 
-    uri = upload(given["code"], "data/")
-    told["uploaded"] = uri
+    uri = upload(arguments["code"], "data/")
+    results["uploaded"] = uri
     session.oss_bucket.put_object("one/train.csv", "1,2")
     est = Estimator(
-        command="python train.py $PAI_USER_ARGS", source_dir=given["code"], image_uri=told["latest"],
+        command="python train.py $PAI_USER_ARGS", source_dir=arguments["code"], image_uri=results["latest"],
         instance_type="ecs.c6.large", hyperparameters={"epochs": 3, "lr": 0.1}, base_job_name="example",
         metric_definitions=[{"Name": "loss", "Regex": ".*loss=([0-9.]+).*"}], max_run_time=600,
         environments={"WHO": "ada"}, labels={"of": "me"},
     )
-    est.fit(inputs={"train": f"oss://{session.oss_bucket_name}/one/train.csv", "all": given["code"]})
+    est.fit(inputs={"train": f"oss://{session.oss_bucket_name}/one/train.csv", "all": arguments["code"]})
     job = est.latest_job
-    told["status"], told["id"] = job.status, job.id
-    told["logs"] = session.training_job_api.list_logs(job.id, page_size=100).items
-    told["metrics"] = session.training_job_api.get(job.id)["LatestMetrics"]
-    told["model"], told["checkpoints"] = est.model_data(), est.checkpoints_data()
-    download(est.model_data(), given["to"])
+    results["status"], results["id"] = job.status, job.id
+    results["logs"] = session.training_job_api.list_logs(job.id, page_size=100).items
+    results["metrics"] = session.training_job_api.get(job.id)["LatestMetrics"]
+    results["model"], results["checkpoints"] = est.model_data(), est.checkpoints_data()
+    download(est.model_data(), arguments["to"])
 
     board = est.tensorboard()
-    told["board"], told["page"] = board.app_uri, board.status
+    results["board"], results["page"] = board.app_uri, board.status
     board.stop()
-    told["stopped"] = board.status
+    results["stopped"] = board.status
     board.delete()
 
     est.command = "echo broken; exit 3"
@@ -48,8 +48,8 @@ SCRIPT = """
     try:
         failed.wait(show_logs=False)
     except Exception as error:
-        told["error"] = type(error).__name__
-    told["jobs"] = [found["Status"] for found in session.training_job_api.list().items]
+        results["error"] = type(error).__name__
+    results["jobs"] = [found["Status"] for found in session.training_job_api.list().items]
 """
 
 

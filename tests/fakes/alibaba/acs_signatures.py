@@ -45,15 +45,15 @@ def check(call: Call, body: bytes, keyring: Keyring, clock: Clock, nonces: Nonce
         key = _key(call, match[1], keyring)
         _check_time(_moment(call.headers.get("x-acs-date", "")), clock)
         expected, text = _acs3(call, body, match[2].split(";"), key)
-        value = match[3]
+        signature = match[3]
     elif written.startswith("acs "):
-        key_id, _, value = written[4:].partition(":")
+        key_id, _, signature = written[4:].partition(":")
         key = _key(call, key_id, keyring)
         _check_time(_moment_of_http(call.headers.get("date", "")), clock)
         expected, text = _roa(call, body, key)
     else:
         raise Refusal(400, "MissingSignature", "Signature is mandatory for this action.")
-    if not hmac.compare_digest(expected, value):
+    if not hmac.compare_digest(expected, signature):
         message = f"Specified signature is not matched with our calculation. server string to sign is:{text}"
         raise Refusal(403, "SignatureDoesNotMatch", message)
     if keyring.expired(key):

@@ -50,7 +50,7 @@ class Control:
             "read": self._read,
             "write": self._write,
             "delete": lambda bucket, key: oss.buckets[bucket].delete(key),
-            "jobs": lambda: [self._job_told(job) for job in training.jobs.values()],
+            "jobs": lambda: [self._job_fields(job) for job in training.jobs.values()],
             "add_jobs": self._add_jobs,
             "set_job": self._set_job,
             "fail_next": lambda status, code, message: training.fates.append((status, code, message)),
@@ -65,9 +65,9 @@ class Control:
 
     async def handle(self, request: web.BaseRequest) -> web.Response:
         """Process a call."""
-        query = json.loads(await request.content.read())
+        message = json.loads(await request.content.read())
         try:
-            return web.json_response({"result": self.calls[query["call"]](**query["given"])})
+            return web.json_response({"result": self.calls[message["call"]](**message["arguments"])})
         except Exception as error:
             traceback.print_exc()
             return web.json_response({"error": f"{type(error).__name__}: {error}"}, status=500)
@@ -79,7 +79,7 @@ class Control:
             assert hasattr(key, name)
             setattr(key, name, value)
 
-    def _job_told(self, job: TrainingJob) -> dict[str, Any]:
+    def _job_fields(self, job: TrainingJob) -> dict[str, Any]:
         reply = {"id": job.id, "status": job.status, "request": job.request, "labels": job.labels, "pip": job.pip}
         return reply | {"lines": len(job.lines.texts), "name": job.request.get("TrainingJobName", "")}
 

@@ -205,7 +205,7 @@ class StandIn:
         """Call the process of the services."""
         connection = http.client.HTTPConnection("127.0.0.1", self._ports["control"])
         try:
-            connection.request("POST", "/", json.dumps({"call": name, "given": arguments}))
+            connection.request("POST", "/", json.dumps({"call": name, "arguments": arguments}))
             reply = json.loads(connection.getresponse().read())
         finally:
             connection.close()

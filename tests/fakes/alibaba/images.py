@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .services import Asked, Operation, Reply
+from .services import Operation, Reply, Request
 
 __all__ = ["IMAGES", "Images", "registry_of"]
 
@@ -80,18 +80,18 @@ class Images:
             Operation("aiworkspace", "ListImageLabels", "GET", "/image/labels", self._labels),
         ]
 
-    def _list(self, request: Asked) -> Reply:
+    def _list(self, request: Request) -> Reply:
         query = request.query
         wanted = dict(part.split("=", 1) for part in query.get("Labels", "").split(",") if "=" in part)
         results = [image for image in self._of(query.get("WorkspaceId", "")) if _matches(image, query, wanted)]
         results.sort(key=lambda image: str(image["GmtCreateTime"]), reverse=query.get("Order", "ASC").upper() == "DESC")
-        page = [_told(image, request.flag("Verbose")) for image in request.page(results, 20)]
+        page = [_fields(image, request.flag("Verbose")) for image in request.page(results, 20)]
         return {"Images": page, "TotalCount": len(results)}
 
     def _of(self, workspace_id: str) -> list[dict[str, Any]]:
         return [image for image in self._own if image["WorkspaceId"] == workspace_id] if workspace_id else IMAGES
 
-    def _add(self, request: Asked) -> Reply:
+    def _add(self, request: Request) -> Reply:
         body = request.body
         labels = {label["Key"]: label.get("Value", "") for label in body.get("Labels") or []}
         fields = {name: body[name] for name in ("Name", "ImageUri", "WorkspaceId", "Description") if name in body}
@@ -101,7 +101,7 @@ class Images:
         self._own.append(image)
         return {"ImageId": number}
 
-    def _labels(self, request: Asked) -> Reply:
+    def _labels(self, request: Request) -> Reply:
         keys = [key for key in request.query.get("LabelKeys", "").split(",") if key]
         pairs = {pair for image in IMAGES for pair in image["Labels"].items() if not keys or pair[0] in keys}
         rows = [{"Key": key, "Value": value} for key, value in sorted(pairs)]
@@ -118,7 +118,7 @@ def _matches(image: dict[str, Any], query: dict[str, str], wanted: dict[str, str
     )
 
 
-def _told(image: dict[str, Any], verbose: bool) -> Reply:
+def _fields(image: dict[str, Any], verbose: bool) -> Reply:
     """Labels are returned only if requested."""
     reply = {name: value for name, value in image.items() if name != "Labels"}
     return reply | ({"Labels": [{"Key": k, "Value": v} for k, v in image["Labels"].items()]} if verbose else {})

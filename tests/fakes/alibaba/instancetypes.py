@@ -9,7 +9,7 @@ from typing import Any
 from .clock import Clock, iso
 from .jobs import TrainingJob
 from .service_errors import Refusal
-from .services import Asked, Operation, Reply
+from .services import Operation, Reply, Request
 
 __all__ = ["QUOTAS", "SPECS", "InstanceTypes"]
 
@@ -65,7 +65,7 @@ class InstanceTypes:
             Operation("paistudio", "GetQuota", "GET", "/quotas/{QuotaId}", self._quota),
         ]
 
-    def _specs(self, request: Asked) -> Reply:
+    def _specs(self, request: Request) -> Reply:
         query = request.query
         names = [name for name in query.get("InstanceTypes", "").split(",") if name]
         results = [
@@ -80,7 +80,7 @@ class InstanceTypes:
             results.sort(key=lambda spec: int(spec[by]), reverse=query.get("Order", "desc") != "asc")
         return {"EcsSpecs": request.page(results, 10), "TotalCount": len(results)}
 
-    def _prices(self, request: Asked) -> Reply:
+    def _prices(self, request: Request) -> Reply:
         name = request.path["InstanceType"]
         spec = next((spec for spec in SPECS if spec["InstanceType"] == name), None)
         if spec is None:
@@ -95,16 +95,16 @@ class InstanceTypes:
         result.sort(key=lambda item: str(item["Timestamp"]), reverse=request.query.get("Order") == "desc")
         return {"SpotPriceHistory": request.page(result, 10), "TotalCount": len(result)}
 
-    def _quotas(self, request: Asked) -> Reply:
+    def _quotas(self, request: Request) -> Reply:
         wanted = [name for name in request.query.get("QuotaIds", "").split(",") if name]
-        results = [self._told(name) for name in QUOTAS if not wanted or name in wanted]
+        results = [self._fields(name) for name in QUOTAS if not wanted or name in wanted]
         return {"Quotas": request.page(results, 10), "TotalCount": len(results)}
 
-    def _quota(self, request: Asked) -> Reply:
+    def _quota(self, request: Request) -> Reply:
         name = request.path["QuotaId"]
         if name not in QUOTAS:
             raise Refusal(404, "QuotaNotFound", f"Quota {name} is not found.")
-        return self._told(name)
+        return self._fields(name)
 
     def has_room(self, job: TrainingJob) -> bool:
         """Return whether the job's quota, if any, has enough free resources."""
@@ -118,7 +118,7 @@ class InstanceTypes:
         used = [self._used(job) for job in self._jobs() if job.status == "Running" and self._is_of(job, name)]
         return [sum(part) for part in zip(*used, strict=True)] if used else [0, 0, 0]
 
-    def _told(self, name: str) -> Reply:
+    def _fields(self, name: str) -> Reply:
         cpu, gpu, memory = QUOTAS[name]
         taken = self._taken(name)
         return {

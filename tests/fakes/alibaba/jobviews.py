@@ -9,7 +9,7 @@ from time import strptime
 from .clock import iso
 from .jobs import Lines, Point, TrainingJob
 from .service_errors import Refusal
-from .services import Asked, Reply
+from .services import Reply, Request
 
 __all__ = ["VIEWS", "View", "item", "span", "whole"]
 
@@ -89,12 +89,12 @@ def _progress(job: TrainingJob) -> Reply:
     return reply
 
 
-def span(request: Asked) -> tuple[float | None, float | None]:
+def span(request: Request) -> tuple[float | None, float | None]:
     """Return `StartTime` and `EndTime` of the query. Raises Refusal."""
     return _moment(request, "StartTime"), _moment(request, "EndTime")
 
 
-def _moment(request: Asked, name: str) -> float | None:
+def _moment(request: Request, name: str) -> float | None:
     text = request.query.get(name)
     if not text:
         return None
@@ -104,12 +104,12 @@ def _moment(request: Asked, name: str) -> float | None:
         raise Refusal(400, f"Invalid{name}", f"{name} must look like 2024-01-02T03:04:05Z, not {text!r}.") from None
 
 
-def _texts(lines: Lines, request: Asked, word: str) -> Reply:
+def _texts(lines: Lines, request: Request, word: str) -> Reply:
     result = lines.between(*span(request))
     return {word: request.page(result, 100, 2000), "TotalCount": str(len(result))}
 
 
-def _logs(job: TrainingJob, request: Asked) -> Reply:
+def _logs(job: TrainingJob, request: Request) -> Reply:
     if not job.instances:
         message = f"Instances of training job {job.id} are not found."
         raise Refusal(404, "TRAINING_JOB_INSTANCE_NOT_FOUND", message)
@@ -119,18 +119,18 @@ def _logs(job: TrainingJob, request: Asked) -> Reply:
     return _texts(job.lines_of[name] if name else job.lines, request, "Logs")
 
 
-def _events(job: TrainingJob, request: Asked) -> Reply:
+def _events(job: TrainingJob, request: Request) -> Reply:
     return _texts(job.events, request, "Events")
 
 
-def _instance_events(job: TrainingJob, request: Asked) -> Reply:
+def _instance_events(job: TrainingJob, request: Request) -> Reply:
     for instance in job.instances:
         if instance.name == request.path["InstanceId"]:
             return _texts(instance.events, request, "Events")
     raise Refusal(404, "TRAINING_JOB_INSTANCE_NOT_FOUND", f"Instance {request.path['InstanceId']} is not found.")
 
 
-def _metrics(job: TrainingJob, request: Asked) -> Reply:
+def _metrics(job: TrainingJob, request: Request) -> Reply:
     start, end = span(request)
     name = request.query.get("Name")
     results = [
@@ -145,14 +145,14 @@ def _metrics(job: TrainingJob, request: Asked) -> Reply:
     return {"Metrics": [_point(point) for point in request.page(results, 10)], "TotalCount": len(results)}
 
 
-def _latest(job: TrainingJob, request: Asked) -> Reply:
+def _latest(job: TrainingJob, request: Request) -> Reply:
     names = request.query.get("Names")
     wanted = names.split(",") if names else None
     results = [point for name, point in job.latest().items() if wanted is None or name in wanted]
     return {"Metrics": [_point(point) for point in results]}
 
 
-def _instance_metrics(job: TrainingJob, request: Asked) -> Reply:
+def _instance_metrics(job: TrainingJob, request: Request) -> Reply:
     kind = request.query.get("MetricType", "")
     if kind not in _USAGE.split():
         raise Refusal(400, "InvalidMetricType", f"MetricType must be one of {_USAGE}, not {kind!r}.")
@@ -170,11 +170,11 @@ def _instance_metrics(job: TrainingJob, request: Asked) -> Reply:
     return {"InstanceMetrics": rows}
 
 
-def _error(job: TrainingJob, request: Asked) -> Reply:
+def _error(job: TrainingJob, request: Request) -> Reply:
     return {"ErrorInfo": job.error}
 
 
-def _models(job: TrainingJob, request: Asked) -> Reply:
+def _models(job: TrainingJob, request: Request) -> Reply:
     """A job that has written to its channel `model` has a model, with the last value of each metric."""
     labels = [{"Key": "Algorithm", "Value": job.request.get("AlgorithmName") or "custom"}]
     metrics = {name: point.value for name, point in job.latest().items()}
@@ -188,7 +188,7 @@ def _models(job: TrainingJob, request: Asked) -> Reply:
     }  # fmt: skip
 
 
-View = Callable[[TrainingJob, Asked], Reply]
+View = Callable[[TrainingJob, Request], Reply]
 VIEWS: list[tuple[str, str, str, View]] = [
     ("ListTrainingJobLogs", "GET", "/logs", _logs),
     ("ListTrainingJobEvents", "GET", "/events", _events),

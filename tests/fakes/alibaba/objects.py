@@ -105,7 +105,7 @@ def _found(bucket: Bucket, key: str) -> Stored:
     return stored
 
 
-def _told(stored: Stored) -> dict[str, str]:
+def _headers(stored: Stored) -> dict[str, str]:
     return {
         "Accept-Ranges": "bytes",
         "ETag": stored.etag,
@@ -142,7 +142,7 @@ def _time(text: str | None) -> float | None:
 async def _get(oss: Oss, call: Call, bucket: Bucket, key: str) -> Answer:
     stored = _found(bucket, key)
     _check_conditions(call, stored)
-    headers, size = _told(stored), stored.blob.size
+    headers, size = _headers(stored), stored.blob.size
     headers |= {n.removeprefix("response-").title(): v for n, v in call.query.items() if n.startswith("response-")}
     span = _range(call.headers.get("range", ""), size, call.headers.get("x-oss-range-behavior") == "standard")
     if span is None:
@@ -170,7 +170,7 @@ def _range(text: str, size: int, standard: bool) -> tuple[int, int] | None:
 async def _head(oss: Oss, call: Call, bucket: Bucket, key: str) -> Answer:
     stored = _found(bucket, key)
     _check_conditions(call, stored)
-    return Answer(headers=_told(stored), blob=stored.blob, length=stored.blob.size)
+    return Answer(headers=_headers(stored), blob=stored.blob, length=stored.blob.size)
 
 
 async def _delete(oss: Oss, call: Call, bucket: Bucket, key: str) -> Answer:

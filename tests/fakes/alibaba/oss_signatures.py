@@ -150,13 +150,13 @@ def _alive(keyring: Keyring, key: Key) -> Key:
     return key
 
 
-def _compare(expected: tuple[str, str], value: str, key_id: str) -> None:
-    if not hmac.compare_digest(expected[0], value):
+def _compare(expected: tuple[str, str], signature: str, key_id: str) -> None:
+    if not hmac.compare_digest(expected[0], signature):
         message = (
             "The request signature we calculated does not match the signature you provided. "
             "Check your key and signing method."
         )
-        more: Any = {"OSSAccessKeyId": key_id, "SignatureProvided": value, "StringToSign": expected[1]}
+        more: Any = {"OSSAccessKeyId": key_id, "SignatureProvided": signature, "StringToSign": expected[1]}
         raise Refusal(403, "SignatureDoesNotMatch", message, **more, EC="0002-00000040")
 
 

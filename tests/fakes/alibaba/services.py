@@ -18,12 +18,12 @@ from .keys import Key, Keyring
 from .service_errors import Refusal
 from .settings import Settings
 
-__all__ = ["Asked", "Handler", "Operation", "Reply", "Services"]
+__all__ = ["Request", "Handler", "Operation", "Reply", "Services"]
 
 _VERSIONS = {"2022-01-12": "paistudio", "2020-12-03": "dlc", "2021-02-04": "aiworkspace"}
 
 
-class Asked:
+class Request:
     """The parameters of an operation, from path, query and body, and its user."""
 
     def __init__(self, path: dict[str, str], query: dict[str, str], body: dict[str, Any], key: Key) -> None:
@@ -36,10 +36,10 @@ class Asked:
             raise Refusal(400, f"Invalid{name}", f"{name} must be between 1 and {most}.")
         return value
 
-    def page(self, result: list[Any], default: int = 10, most: int = 100) -> list[Any]:
+    def page(self, items: list[Any], default: int = 10, most: int = 100) -> list[Any]:
         """Return the requested page."""
         size, number = self.number("PageSize", default, most), self.number("PageNumber", 1, 10**9)
-        return result[(number - 1) * size : number * size]
+        return items[(number - 1) * size : number * size]
 
     def flag(self, name: str) -> bool:
         """A truth of the query."""
@@ -47,7 +47,7 @@ class Asked:
 
 
 Reply = dict[str, Any]
-Handler = Callable[[Asked], Reply | Awaitable[Reply]]
+Handler = Callable[[Request], Reply | Awaitable[Reply]]
 
 
 class Operation:
@@ -93,9 +93,9 @@ class Services(Service):
         self._check_rights(call)
         body = self._body(call, data)
         validation.check_query(call.service, call.action, {} if body else call.query, set())
-        return await self._reply(call, operation, Asked(path, call.query, body, call.key))
+        return await self._reply(call, operation, Request(path, call.query, body, call.key))
 
-    async def _reply(self, call: Call, operation: Operation, request: Asked) -> Answer:
+    async def _reply(self, call: Call, operation: Operation, request: Request) -> Answer:
         try:
             made = operation.handler(request)
             reply = made if isinstance(made, dict) else await made

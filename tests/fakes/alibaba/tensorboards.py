@@ -11,7 +11,7 @@ from aiohttp import web
 
 from .clock import Clock, iso
 from .service_errors import Refusal
-from .services import Asked, Operation, Reply
+from .services import Operation, Reply, Request
 from .settings import Settings
 
 __all__ = ["Tensorboards"]
@@ -55,7 +55,7 @@ class Tensorboards:
         table = [
             ("CreateTensorboard", "POST", "/tensorboards", self._create),
             ("ListTensorboards", "GET", "/tensorboards", self._list),
-            ("GetTensorboard", "GET", _BOARD, lambda request: self._told(self._find(request))),
+            ("GetTensorboard", "GET", _BOARD, lambda request: self._fields(self._find(request))),
             ("DeleteTensorboard", "DELETE", _BOARD, self._delete),
             ("StartTensorboard", "PUT", f"{_BOARD}/start", self._start),
             ("StopTensorboard", "PUT", f"{_BOARD}/stop", self._stop),
@@ -74,7 +74,7 @@ class Tensorboards:
             return "Creating"
         return "Creating_Failed" if board.fate else "Running"
 
-    def _told(self, board: Board) -> Reply:
+    def _fields(self, board: Board) -> Reply:
         status = self._status(board)
         reply = {name: board.request[name] for name in _ECHOED if board.request.get(name) is not None}
         reply |= {
@@ -92,7 +92,7 @@ class Tensorboards:
             reply["TensorboardUrl"] = f"{self.address}/{board.id}/"
         return reply
 
-    def _find(self, request: Asked) -> Board:
+    def _find(self, request: Request) -> Board:
         board = self._boards.get(request.path["TensorboardId"])
         if board is None:
             raise Refusal(404, "TensorboardNotFound", f"Tensorboard {request.path['TensorboardId']} is not found.")
@@ -103,7 +103,7 @@ class Tensorboards:
             message = f"The number of running tensorboards exceeds the limit of {_MOST}."
             raise Refusal(400, "TensorboardLimitExceeded", message)
 
-    def _create(self, request: Asked) -> Reply:
+    def _create(self, request: Request) -> Reply:
         body = request.body
         if not body.get("WorkspaceId"):
             raise Refusal(400, "MissingWorkspaceId", "WorkspaceId is mandatory for this action.")
@@ -116,21 +116,21 @@ class Tensorboards:
         self._boards[board.id] = board
         return {"TensorboardId": board.id}
 
-    def _list(self, request: Asked) -> Reply:
+    def _list(self, request: Request) -> Reply:
         results = [board for board in self._boards.values() if self._matches(board, request.query)]
         results.sort(key=lambda board: board.created, reverse=request.query.get("Order", "desc") != "asc")
-        return {"Tensorboards": [self._told(board) for board in request.page(results)], "TotalCount": len(results)}
+        return {"Tensorboards": [self._fields(board) for board in request.page(results)], "TotalCount": len(results)}
 
     def _matches(self, board: Board, query: dict[str, str]) -> bool:
         same = all(query.get(n) in (None, "", board.request.get(n)) for n in ("WorkspaceId", "SourceType", "SourceId"))
         named = query.get("DisplayName", "") in board.request.get("DisplayName", "")
         return same and named and query.get("Status") in (None, "", self._status(board))
 
-    def _delete(self, request: Asked) -> Reply:
+    def _delete(self, request: Request) -> Reply:
         del self._boards[self._find(request).id]
         return {}
 
-    def _start(self, request: Asked) -> Reply:
+    def _start(self, request: Request) -> Reply:
         board = self._find(request)
         if self._status(board) == "Stopped":
             self._check_room()
@@ -144,13 +144,13 @@ class Tensorboards:
     def _fate(self) -> str:
         return self._fates.pop(0) if self._fates else ""
 
-    def _stop(self, request: Asked) -> Reply:
+    def _stop(self, request: Request) -> Reply:
         board = self._find(request)
         if self._status(board) != "Stopped":
             board.stopped = self._clock.now()
         return {"TensorboardId": board.id}
 
-    def _share(self, request: Asked) -> Reply:
+    def _share(self, request: Request) -> Reply:
         board = self._find(request)
         seconds = int(request.query.get("ExpireTimeSeconds") or 604800)
         if seconds > 604800:

@@ -24,7 +24,7 @@ from aiohttp import WSMsgType, web
 from .clock import Clock
 from .jobs import TrainingJob
 from .service_errors import Refusal
-from .services import Asked, Operation, Reply
+from .services import Operation, Reply, Request
 
 __all__ = ["Terminals"]
 
@@ -35,7 +35,7 @@ _PATH = "/trainingjobs/{TrainingJobId}/instances/{InstanceId}/webterminals"
 class Terminals:
     """Terminals of the jobs below a folder."""
 
-    def __init__(self, find: Callable[[Asked], TrainingJob], folder: Path, clock: Clock) -> None:
+    def __init__(self, find: Callable[[Request], TrainingJob], folder: Path, clock: Clock) -> None:
         self._find, self._folder, self._clock = find, folder, clock
         # By their tokens: until when they are good, and the folder that a shell begins in.
         self._open: dict[str, tuple[float, Path]] = {}
@@ -49,7 +49,7 @@ class Terminals:
             Operation("paistudio", "CheckInstanceWebTerminal", "POST", f"{_PATH}/action/check", self._check),
         ]
 
-    def _instance(self, request: Asked) -> TrainingJob:
+    def _instance(self, request: Request) -> TrainingJob:
         job = self._find(request)
         name = request.path["InstanceId"]
         if name not in job.lines_of:
@@ -58,12 +58,12 @@ class Terminals:
             raise Refusal(400, "TRAINING_JOB_STATUS_INVALID", f"A job that is {job.status} has no terminal.")
         return job
 
-    def _create(self, request: Asked) -> Reply:
+    def _create(self, request: Request) -> Reply:
         job, token = self._instance(request), secrets.token_urlsafe(24)
         self._open[token] = (self._clock.now() + _LIFE, self._folder / job.id / "ml")
         return {"WebTerminalId": f"{self.address}/terminal/{job.id}/{request.path['InstanceId']}?Token={token}"}
 
-    def _check(self, request: Asked) -> Reply:
+    def _check(self, request: Request) -> Reply:
         self._instance(request)
         if request.body.get("CheckInfo", "").rpartition("Token=")[2] not in self._open:
             raise Refusal(403, "Forbidden.WebTerminal", "The web terminal has expired.")
@@ -85,11 +85,11 @@ class Terminals:
         telling = asyncio.create_task(_tell(ours, socket))
         try:
             async for message in socket:
-                output = json.loads(message.data) if message.type is WSMsgType.TEXT else {}
-                if output.get("operation") == "stdin":
-                    os.write(ours, output["data"].encode())
-                elif output.get("operation") == "resize":
-                    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", output["rows"], output["cols"], 0, 0))
+                data = json.loads(message.data) if message.type is WSMsgType.TEXT else {}
+                if data.get("operation") == "stdin":
+                    os.write(ours, data["data"].encode())
+                elif data.get("operation") == "resize":
+                    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", data["rows"], data["cols"], 0, 0))
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(shell.pid, signal.SIGKILL)

@@ -14,7 +14,7 @@ from .datasets import Datasets
 from .instancetypes import QUOTAS, SPECS
 from .jobs import TrainingJob
 from .service_errors import Refusal
-from .services import Asked, Handler, Operation, Reply
+from .services import Handler, Operation, Reply, Request
 
 __all__ = ["Training"]
 
@@ -62,7 +62,7 @@ class Training:
     def _shown(self, view: jobviews.View) -> Handler:
         return lambda request: view(self.find(request), request)
 
-    def find(self, request: Asked) -> TrainingJob:
+    def find(self, request: Request) -> TrainingJob:
         """Return the requested job. Raises Refusal."""
         job = self.jobs.get(request.path["TrainingJobId"])
         if job is None:
@@ -76,7 +76,7 @@ class Training:
         self.jobs[job.id] = job
         return job
 
-    async def _create(self, request: Asked) -> Reply:
+    async def _create(self, request: Request) -> Reply:
         _check(request.body, self._workspace_id)
         places = self.datasets.places(request.body.get("InputChannels") or [])
         job = self.add(request.body, request.key.user_id)
@@ -87,17 +87,17 @@ class Training:
         task.add_done_callback(self._tasks.discard)
         return {"TrainingJobId": job.id}
 
-    def _get(self, request: Asked) -> Reply:
+    def _get(self, request: Request) -> Reply:
         return jobviews.whole(self.find(request), self._region)
 
-    def _delete(self, request: Asked) -> Reply:
+    def _delete(self, request: Request) -> Reply:
         job = self.find(request)
         if not job.ended:
             raise Refusal(400, "TRAINING_JOB_STATUS_INVALID", f"A job that is {job.status} cannot be deleted.")
         del self.jobs[job.id]
         return {}
 
-    def _end(self, request: Asked) -> Reply:
+    def _end(self, request: Request) -> Reply:
         job = self.find(request)
         if job.ended:
             raise Refusal(400, "TRAINING_JOB_STATUS_INVALID", f"A job that is {job.status} cannot be stopped.")
@@ -105,21 +105,21 @@ class Training:
         self._stop(job)
         return {}
 
-    def _label(self, request: Asked) -> Reply:
+    def _label(self, request: Request) -> Reply:
         labels = request.body.get("Labels") or []
         self.find(request).labels |= {label["Key"]: label.get("Value", "") for label in labels}
         return {}
 
-    def _unlabel(self, request: Asked) -> Reply:
+    def _unlabel(self, request: Request) -> Reply:
         job = self.find(request)
         for name in request.query.get("Keys", "").split(","):
             job.labels.pop(name, None)
         return {}
 
-    def _token(self, request: Asked) -> Reply:
+    def _token(self, request: Request) -> Reply:
         return {"Token": secrets.token_urlsafe(24)}
 
-    def _list(self, request: Asked) -> Reply:
+    def _list(self, request: Request) -> Reply:
         query = request.query
         start, end = jobviews.span(request)
         start = self._clock.now() - _WEEK if start is None else start

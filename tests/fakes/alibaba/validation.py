@@ -130,5 +130,5 @@ def _fits(hint: type, value: Any) -> bool:
     return isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
 
 
-def _first(result: typing.Iterable[str]) -> str:
-    return next((text for text in result if text), "")
+def _first(texts: typing.Iterable[str]) -> str:
+    return next((text for text in texts if text), "")

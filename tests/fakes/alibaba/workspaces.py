@@ -7,7 +7,7 @@ from typing import Any
 from .clock import iso
 from .keys import Key
 from .service_errors import Refusal
-from .services import Asked, Operation, Reply
+from .services import Operation, Reply, Request
 
 __all__ = ["Workspaces"]
 
@@ -39,11 +39,11 @@ class Workspaces:
         ]
         return [Operation("aiworkspace", name, "GET", path, handler) for name, path, handler in table]
 
-    def _check(self, request: Asked) -> None:
+    def _check(self, request: Request) -> None:
         if request.path["WorkspaceId"] != self._id:
             raise Refusal(404, "100600008", f"Workspace {request.path['WorkspaceId']} does not exist.")
 
-    def _told(self) -> Reply:
+    def _fields(self) -> Reply:
         return {
             "WorkspaceId": self._id,
             "WorkspaceName": self._name,
@@ -56,13 +56,13 @@ class Workspaces:
             "GmtModifiedTime": iso(self._created, millis=True),
         }
 
-    def _list(self, request: Asked) -> Reply:
+    def _list(self, request: Request) -> Reply:
         name, ids = request.query.get("WorkspaceName", ""), request.query.get("WorkspaceIds", "")
         here = name in self._name and (not ids or self._id in ids.split(","))
-        results = [self._told() | {"IsDefault": True, "AdminNames": ["ada"]}] if here else []
+        results = [self._fields() | {"IsDefault": True, "AdminNames": ["ada"]}] if here else []
         return {"Workspaces": request.page(results, 20), "TotalCount": len(results)}
 
-    def _get(self, request: Asked) -> Reply:
+    def _get(self, request: Request) -> Reply:
         self._check(request)
         owner = {
             "UserId": "200000000000000001",
@@ -70,12 +70,12 @@ class Workspaces:
             "DisplayName": "ada",
             "UserKp": "200000000000000001",
         }
-        return self._told() | {"IsDefault": True, "AdminNames": ["ada"], "Owner": owner}
+        return self._fields() | {"IsDefault": True, "AdminNames": ["ada"], "Owner": owner}
 
-    def _default(self, request: Asked) -> Reply:
-        return self._told()
+    def _default(self, request: Request) -> Reply:
+        return self._fields()
 
-    def _configs(self, request: Asked) -> Reply:
+    def _configs(self, request: Request) -> Reply:
         self._check(request)
         keys = [key for key in request.query.get("ConfigKeys", "").split(",") if key]
         known = {"modelExportPath": self.storage, "tempTableLifecycle": "28"}
@@ -86,24 +86,24 @@ class Workspaces:
         ]
         return {"Configs": results, "TotalCount": len(results)}
 
-    def _permissions(self, request: Asked) -> Reply:
+    def _permissions(self, request: Request) -> Reply:
         self._check(request)
         results = [_rule(code) for code in _CODES if _may(request.key, code)]
         return {"Permissions": results, "TotalCount": len(results)}
 
-    def _permission(self, request: Asked) -> Reply:
+    def _permission(self, request: Request) -> Reply:
         self._check(request)
         code = request.path["PermissionCode"]
         if not _may(request.key, code):
             raise Refusal(403, "Forbidden.NoPermission", f"You have no permission {code} in this workspace.")
         return _rule(code)
 
-    def _members(self, request: Asked) -> Reply:
+    def _members(self, request: Request) -> Reply:
         self._check(request)
         results = [_member(request.key)]
         return {"Members": request.page(results, 20), "TotalCount": len(results)}
 
-    def _member(self, request: Asked) -> Reply:
+    def _member(self, request: Request) -> Reply:
         self._check(request)
         return {name: value for name, value in _member(request.key).items() if name != "AccountName"}
 
