@@ -28,6 +28,7 @@ from jupyter_pai.client.job import JobHandle
 from jupyter_pai.jobs.state_dir import Home
 
 from .fakes.alibaba import StandIn, stand_in
+from .support import forked_commands
 
 T = TypeVar("T")
 
@@ -205,6 +206,9 @@ def cli(home: Home, folder: Path) -> Callable[..., subprocess.CompletedProcess[s
     """The command line in the folder of code: `cli("list")`."""
 
     def run(*words: str, cwd: Path = folder, **options: Any) -> subprocess.CompletedProcess[str]:
+        # Only a new interpreter has other streams or modules.
+        if not options.keys() - {"errors"} and "PYTHONPATH" not in os.environ:
+            return forked_commands.run(words, cwd, **options)
         command = [sys.executable, "-m", "jupyter_pai", *words]
         defaults: dict[str, Any] = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL}
         return subprocess.run(command, cwd=cwd, check=False, **(defaults | options))
