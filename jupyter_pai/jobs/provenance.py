@@ -196,9 +196,9 @@ packages = {}
 try:
     from importlib.metadata import distributions
     for found in distributions():
-        name = found.metadata["Name"]
-        if name:
-            packages.setdefault(name, found.version)
+        metadata = found.metadata
+        if metadata["Name"]:
+            packages.setdefault(metadata["Name"], metadata["Version"])
 except ImportError:
     pass
 print(json.dumps([".".join(map(str, sys.version_info[:3])), sys.path, packages]))

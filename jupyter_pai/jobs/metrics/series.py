@@ -31,7 +31,7 @@ _POINT = struct.Struct("<dqd")
 # The dtype for numpy, which is imported on demand.
 POINT = [("time", "<f8"), ("step", "<i8"), ("value", "<f8")]
 # Points converted to columns at a time, sized to the CPU cache.
-_AT_ONCE = 1 << 15
+_AT_ONCE = 1 << 14
 # The origin of metrics from the log. Other origins begin with the name of their source.
 _LOG = "log"
 # More metrics are a mistake, such as a number in the metric's name.
