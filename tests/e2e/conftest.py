@@ -26,7 +26,7 @@ from playwright.sync_api import (
 
 from jupyter_pai.jobs.state_dir import Home
 
-from ..conftest import ROOT, end_jobs, keep_below, until
+from ..conftest import ROOT, end_jobs, keep_below, made_once
 from ..integration.pai.conftest import pai as pai
 from ..integration.server.real_server import RealServer
 
@@ -37,7 +37,7 @@ _FLAGS = (
     "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 ).split()
-# Without the programs of this environment: with Node, JupyterLab runs yarn for seconds at each start.
+# Without the programs of this environment.
 _PATH = os.pathsep.join(path for path in os.environ["PATH"].split(os.pathsep) if path != f"{sys.prefix}/bin")
 
 # Exposes `jupyterapp` in the page.
@@ -53,6 +53,11 @@ class Lab(RealServer):
     program: tuple[str, ...] = ("-m", "jupyterlab")
     disabled: tuple[str, ...] = ()
     _last_port = 0
+
+    def __init__(self, root: Path, base_url: str = "/", **environment: str) -> None:
+        # With Node, JupyterLab runs yarn for seconds at each start.
+        no_node = made_once("no-node", lambda folder: (folder / "node").symlink_to("/bin/false"))
+        super().__init__(root, base_url, PATH=f"{no_node}{os.pathsep}{_PATH}", **environment)
 
     def start(self) -> None:
         """Start it on the port of the server before it, if that is free: the browser has cached that one's scripts."""
@@ -86,25 +91,6 @@ class Lab(RealServer):
         folder = Path(os.environ["JUPYTER_CONFIG_DIR"]) / "lab/user-settings" / package
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.jupyterlab-settings").write_text(json.dumps(values))
-
-    def clean(self, home: Home) -> None:
-        """Remove the sessions, jobs and files of a test."""
-        self.end_sessions()
-        for kind in ("kernels", "terminals"):
-            for one in self.rest("GET", f"/api/{kind}") or []:
-                self.rest("DELETE", f"/api/{kind}/{one.get('id') or one['name']}")
-        end_jobs(home)
-        while jobs := self.rest("GET", "/pai/api/v1/jobs")["jobs"]:
-            job = jobs[0]["id"]
-            until(lambda job=job: self.job(job)["ended_at"])  # type: ignore[misc]
-            self.rest("DELETE", f"/pai/api/v1/jobs/{job}/pin")
-            self.rest("DELETE", f"/pai/api/v1/jobs/{job}")
-        for folder in (self.root, Path(os.environ["JUPYTER_CONFIG_DIR"])):
-            for path in folder.iterdir():
-                if path.is_dir() and not path.is_symlink():
-                    shutil.rmtree(path)
-                else:
-                    path.unlink()
 
 
 # Browser and servers are shared by the files of this folder that a worker runs in sequence.
@@ -170,7 +156,7 @@ def lab(servers: dict[Path, Lab], home: Home) -> Iterator[Lab]:
     if home.path not in servers:
         root = home.path.parent / "notebooks"
         root.mkdir()
-        servers[home.path] = Lab(root, PATH=_PATH)
+        servers[home.path] = Lab(root)
     server = servers[home.path]
     server.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
     yield server

@@ -26,6 +26,13 @@ def bucket_of(pai: StandIn, version: str = "v4", key: AccessKey | None = None, n
     return oss2.Bucket(auth, pai.oss_endpoint, name or pai.bucket, region=pai.region)
 
 
+@pytest.fixture
+def pai(platform: StandIn) -> StandIn:
+    """The stand-in of the test process, without objects."""
+    platform.clear()
+    return platform
+
+
 @pytest.fixture(params=["v1", "v4"])
 def bucket(pai: StandIn, request: pytest.FixtureRequest) -> Any:
     return bucket_of(pai, request.param)

@@ -42,6 +42,13 @@ MIB = 1 << 20
 
 
 @pytest.fixture
+def pai(platform: StandIn) -> StandIn:
+    """The stand-in of the test process, without objects."""
+    platform.clear()
+    return platform
+
+
+@pytest.fixture
 def account(pai: StandIn) -> AccountOf:
     return AccountOf(pai)
 

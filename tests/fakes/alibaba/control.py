@@ -35,11 +35,13 @@ class Control:
         notes: list[dict[str, Any]],
     ) -> None:
         self._keyring, self._clock, self._oss, self._training = keyring, clock, oss, training
+        self._faults, self._notes = faults, notes
         self.calls: dict[str, Callable[..., Any]] = {
             "make_key": lambda **arguments: vars(keyring.make(**arguments)),
             "sts": lambda **arguments: vars(keyring.sts(**arguments)),
             "change_key": self._change_key,
             "requests": lambda start=0: notes[start:],
+            "clear": self._clear,
             "forget_requests": notes.clear,
             "add_fault": lambda **arguments: faults.add(Fault(**arguments)),
             "clear_faults": faults.clear,
@@ -109,6 +111,14 @@ class Control:
     def _add_points(self, job_id: str, name: str, values: list[float]) -> None:
         job = self._training.jobs[job_id]
         job.points += [Point(name, self._clock.now(), value) for value in values]
+
+    def _clear(self) -> None:
+        self._faults.reset()
+        self._notes.clear()
+        self._clock.offset = 0
+        first = next(iter(self._oss.buckets))
+        self._oss.buckets.clear()
+        self._oss.make_bucket(first)
 
     def _set_clock(self, offset: float) -> None:
         self._clock.offset = offset

@@ -37,7 +37,12 @@ class Faults:
     """All current faults; the first that applies is used."""
 
     def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
+        self._seed = seed
+        self.reset()
+
+    def reset(self) -> None:
+        """Remove all faults, and count and choose requests as at the start."""
+        self._random = random.Random(self._seed)
         self._faults: list[Fault] = []
         self.struck = 0
 

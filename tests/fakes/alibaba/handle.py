@@ -89,6 +89,10 @@ class StandIn:
         result: list[dict[str, Any]] = self.call("requests")
         return result
 
+    def clear(self) -> None:
+        """Remove objects, uploads, more buckets, faults and recorded requests, and reset the clock. Jobs stay."""
+        self.call("clear")
+
     def forget_requests(self) -> None:
         """Reset the recorded requests."""
         self.call("forget_requests")

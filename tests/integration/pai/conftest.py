@@ -25,10 +25,7 @@ def pai(platform: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> Stand
     for name, value in platform.environment().items():
         monkeypatch.setenv(name, value)
     write_profile(platform)
-    platform.faults.clear()
-    for key in platform.objects.keys(""):
-        platform.objects.delete(key)
-    platform.forget_requests()
+    platform.clear()
     return platform
 
 

@@ -319,7 +319,7 @@ def test_file_systems_are_inputs(pai: StandIn, folder: Path) -> None:
     script(folder, "print(1)")
     inputs = {"a": FileSystemInput("1ca404a", "/path/to"), "b": CpfsFileSystemInput("cpfs-1", "ptc-1", "exp-1")}
     estimator = Estimator(IMAGE, "python train.py", folder, profile="pai")
-    estimator.fit(inputs, wait=False).stop()
+    estimator.fit(inputs, wait=False)
     assert pai.jobs[-1]["request"]["InputChannels"] == [
         {"Name": "a", "InputUri": "nas://1ca404a.cn-shanghai/path/to"},
         {"Name": "b", "InputUri": "cpfs://cpfs-1.cn-shanghai/ptc-1/exp-1/"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -14,8 +15,9 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from binder.session import NotebookSession
+from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import until
+from ...conftest import end_jobs, until
 
 __all__ = ["RealServer"]
 
@@ -122,3 +124,22 @@ class RealServer:
         for session in self.sessions:
             session.socket.shutdown()
         self.sessions.clear()
+
+    def clean(self, home: Home) -> None:
+        """Remove the sessions, jobs and files of a test."""
+        self.end_sessions()
+        for kind in ("kernels", "terminals"):
+            for one in self.rest("GET", f"/api/{kind}") or []:
+                self.rest("DELETE", f"/api/{kind}/{one.get('id') or one['name']}")
+        end_jobs(home)
+        while jobs := self.rest("GET", "/pai/api/v1/jobs")["jobs"]:
+            job = jobs[0]["id"]
+            until(lambda job=job: self.job(job)["ended_at"])  # type: ignore[misc]
+            self.rest("DELETE", f"/pai/api/v1/jobs/{job}/pin")
+            self.rest("DELETE", f"/pai/api/v1/jobs/{job}")
+        for folder in (self.root, Path(os.environ["JUPYTER_CONFIG_DIR"])):
+            for path in folder.iterdir():
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()
