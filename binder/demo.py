@@ -51,13 +51,13 @@ def run(session: NotebookSession, notebook: Path) -> None:
             for data in outputs.data:
                 print(data.get("text/plain", ""))
     print()
-    said = session.run(
+    summary = session.run(
         "print('job:   ', job.id)\n"
         "print('status:', job.status)\n"
         "for name, point in job.info['metrics'].items(): print('metric:', name, point['value'])\n"
         "print('model: ', job.outputs['model'])"
     )
-    print(said.text, end="")
+    print(summary.text, end="")
     session.close()
 
 

@@ -36,8 +36,7 @@ def read_columns(
     """
     if first is None and last is None and not 0 < most < end - start:
         points = source.read(name, start, end)
-        steps, values, times = ([point[n] for point in points] for n in (1, 2, 3))
-        return _reply(start, start + len(points), steps, values, times)
+        return _reply(start, start + len(points), *([point[n] for point in points] for n in (1, 2, 3)))
     # Imports numpy, so only on demand.
     from .downsample import downsample, select_steps
 
@@ -50,8 +49,13 @@ def read_columns(
 
 
 def _reply(start: int, end: int, steps: list[Any], values: list[Any], times: list[Any]) -> dict[str, Any]:
-    numbers = [json_number(value) for value in values]
-    return {"start": start, "end": max(end, start), "step": steps, "value": numbers, "time": times}
+    return {
+        "start": start,
+        "end": max(end, start),
+        "step": steps,
+        "value": [json_number(value) for value in values],
+        "time": times,
+    }
 
 
 class ResourceUsage:

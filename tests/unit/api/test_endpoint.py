@@ -91,3 +91,8 @@ def test_url_quotes_names_and_omits_unset_parameters() -> None:
 def test_path_names_keep_the_order_of_the_path() -> None:
     assert path_names("/jobs/{job}/diff/{other}") == ["job", "other"]
     assert ROUTES["diff"].names == ["job", "other"]
+
+
+@pytest.mark.parametrize("value", ["a\udcffb", "中文", {"a\udcff": [1]}, 0.1 + 0.2, 1e300, 2**70, True, None, [(1,)]])
+def test_reply_is_kept_whole(value: object) -> None:
+    assert json.loads(encode({"value": value})) == json.loads(json.dumps({"value": value}))
