@@ -193,8 +193,7 @@ class _Keys:
         from oss2.credentials import Credentials
 
         key = self._used.key = self._keys.now()
-        token = key.token.open() if key.token else ""
-        return Credentials(key.id, key.secret.open(), token)
+        return Credentials(key.id, key.secret.open(), key.token.open() if key.token else "")
 
     def are_renewed(self) -> bool:
         """Return whether the account has a newer key than the rejected one with which this thread signed."""
