@@ -207,7 +207,7 @@ def _value(name: str, kind: type, texts: list[str]) -> object:
         return texts
     text = texts[-1]
     if kind is int:
-        if not text.lstrip("-").isdecimal() or len(text) > 19:
+        if not text.removeprefix("-").isdecimal() or len(text) > 20:
             raise UsageError(_("Invalid value of `{name}`: `{text}` is not an integer.").format(name=name, text=text))
         return int(text)
     if kind is bool:
