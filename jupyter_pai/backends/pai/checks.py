@@ -142,7 +142,7 @@ TRIALS = (
     Trial("requirements", N_("The service installs requirements.txt before the command runs."),
           N_("Submit with a requirements.txt that names a small package, and import it.")),
     Trial("lookup", N_("A job is found by its label at once after it was made."),
-          N_("`%pai submit --backend pai …`, then `%pai adopt`: the new job stands first, with its id here.")),
+          N_("`%pai submit --backend pai …`, then `%pai adopt`: the new job is listed first, with its id here.")),
     Trial("states", N_("Each status of the platform is one that we know."),
           N_("Submit one job that succeeds, one that ends with `exit 3`, one with an image that there is not, and stop "
              "one: `%pai show` gives succeeded, failed, failed and stopped, with the platform's reason.")),
