@@ -9,8 +9,7 @@ import re
 import shutil
 import socket
 import sys
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +25,10 @@ from playwright.sync_api import (
 
 from jupyter_pai.jobs.state_dir import Home
 
-from ..conftest import ROOT, end_jobs, keep_below, made_once
+from ..conftest import ROOT, made_once
 from ..integration.pai.conftest import pai as pai
 from ..integration.server.real_server import RealServer
+from ..integration.server.shared_servers import home as home, places as places, servers as servers, shared_server
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 SCREENSHOTS = ROOT / "tests/e2e/screenshots"
@@ -42,9 +42,6 @@ _PATH = os.pathsep.join(path for path in os.environ["PATH"].split(os.pathsep) if
 
 # Exposes `jupyterapp` in the page.
 EXPOSED = [f"--{app}.expose_app_in_browser=True" for app in ("LabApp", "JupyterNotebookApp")]
-# Fixtures that change the environment of JupyterLab, always in the same way. Tests with one of them share a server, as
-# do tests with none.
-_ENVIRONMENTS = ("pai_without_keys", "pai", "shared")
 
 
 class Lab(RealServer):
@@ -124,40 +121,10 @@ def chromium(playwright: Playwright) -> Browser:
     return playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
 
 
-@pytest.fixture(scope="package")
-def places(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    """The folders for state and notebooks, by the fixture that changes the environment of JupyterLab."""
-    return defaultdict(lambda: tmp_path_factory.mktemp("place"))
-
-
-@pytest.fixture
-def home(
-    places: Mapping[str, Path], request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Home]:
-    """A state folder, without jobs of earlier tests: that of the shared JupyterLab if the test uses it."""
-    kind = next((name for name in _ENVIRONMENTS if name in request.fixturenames), "")
-    own = keep_below(places[kind] if "servers" in request.fixturenames else tmp_path, monkeypatch)
-    yield own
-    end_jobs(own)
-
-
-@pytest.fixture(scope="package")
-def servers() -> Iterator[dict[Path, Lab]]:
-    """The running JupyterLab servers, by their state folders."""
-    started: dict[Path, Lab] = {}
-    yield started
-    for server in started.values():
-        server.stop()
-
-
 @pytest.fixture
 def lab(servers: dict[Path, Lab], home: Home) -> Iterator[Lab]:
     """JupyterLab without jobs, kernels, notebooks, profiles and settings of earlier tests."""
-    if home.path not in servers:
-        root = home.path.parent / "notebooks"
-        root.mkdir()
-        servers[home.path] = Lab(root)
-    server = servers[home.path]
+    server = shared_server(servers, home, Lab)
     server.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
     yield server
     server.clean(home)

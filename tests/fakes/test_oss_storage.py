@@ -37,15 +37,9 @@ from jupyter_pai.storage.oss.uri import OssUri
 from ..conftest import until
 from .alibaba import AccessKey, StandIn
 from .oss_account import AccountOf
+from .test_oss import pai as pai
 
 MIB = 1 << 20
-
-
-@pytest.fixture
-def pai(platform: StandIn) -> StandIn:
-    """The stand-in of the test process, without objects."""
-    platform.clear()
-    return platform
 
 
 @pytest.fixture

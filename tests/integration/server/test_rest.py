@@ -221,7 +221,7 @@ async def test_metrics_are_downsampled_and_sliced(jp_fetch: Any, spec: dict[str,
     assert all(whole["value"][step] == value for step, value in zip(few["step"], few["value"], strict=True))
     assert all(whole["time"][step] == time for step, time in zip(few["step"], few["time"], strict=True))
     assert (await points(first=10, last=12))["step"] == [10, 11, 12]
-    assert (await points(first=-(2**63), last=0))["step"] == [0]
+    assert (await points(last=0))["step"] == (await points(first=-(2**63), last=0))["step"] == [0]
     assert (await points(start=count - 2, points=100))["step"] == [count - 2, count - 1]
     rest = await points(start=1000, points=50)
     assert (rest["start"], rest["end"], len(rest["step"]), min(rest["step"])) == (1000, count, 50, 1000)
