@@ -165,8 +165,9 @@ def _list(ctx: CommandContext, options: Options) -> None:
     columns = (_("id"), _("name"), _("status"), _("profile"), _("submitted"), _("duration"), _("metrics"))
     ctx.console.table(columns, rows)
     if reply["total"] > len(rows):
-        text = _("{shown} of {total} jobs; more with --limit.")
-        ctx.console.print(text.format(shown=len(rows), total=reply["total"]))
+        ctx.console.print(
+            _("{shown} of {total} jobs; more with --limit.").format(shown=len(rows), total=reply["total"])
+        )
 
 
 def _notebook(ctx: CommandContext, name: str | None) -> str:

@@ -127,8 +127,9 @@ class SecretStore:
 
     def _read(self) -> dict[str, str | None]:
         """Return the entries with this store's prefix: name to value, None for one in the keyring."""
-        entries = self._read_all()
-        return {name.removeprefix(self._prefix): value for name, value in entries.items() if self._is_here(name)}
+        return {
+            name.removeprefix(self._prefix): value for name, value in self._read_all().items() if self._is_here(name)
+        }
 
     def _is_here(self, name: str) -> bool:
         return name.startswith(self._prefix) if self._prefix else _SEPARATOR not in name

@@ -263,7 +263,7 @@ def _check_own(own: SettingsFile, system: SettingsFile, rules: Policy, locked: S
     if own.path.resolve() == system.path.resolve():
         return
     take_out = _("Remove it.")
-    if "policy" in own.document:
+    if "policy" in own.values:
         header = "[policy]" if re.search(r"^\s*\[\s*policy\s*\]", own.text, re.MULTILINE) else ""
         text = _("A [policy] is only allowed in the administrator's file {file}.").format(file=system.path)
         raise own.error(text, "" if header else "policy", header, fix=take_out)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
-
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..core.cleanup import on_failure
 from ..core.errors import SettingsError
 from ..core.filesystem import replace_file
 from ..core.i18n import _
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
 
 T = TypeVar("T")
 
@@ -46,9 +48,11 @@ class SettingsFile:
         except (OSError, UnicodeDecodeError) as error:
             raise SettingsError(_("Cannot read {file}: {error}.").format(file=path, error=error)) from None
         try:
-            self.document = tomlkit.parse(self.text)
-        except TOMLKitError as error:
-            line = int(getattr(error, "line", 0))
+            self.values = tomllib.loads(self.text)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            # Only newer versions of Python have the line as an attribute.
+            position = re.search(r"\(at line (\d+)", str(error))
+            line = int(position[1]) if position else len(self.text.splitlines())
             raise SettingsError(
                 _("{file}, line {line}: invalid TOML: {error}.").format(file=path, line=line, error=error),
                 fix=_("Correct the line, or move the file away."),
@@ -56,23 +60,31 @@ class SettingsFile:
                 line=line,
             ) from None
 
+    @cached_property
+    def document(self) -> TOMLDocument:
+        """The document to edit, with its comments."""
+        # Only edits need the import.
+        import tomlkit
+
+        return tomlkit.parse(self.text)
+
     def default(self) -> str:
         """Return the name of the default profile, or an empty string."""
-        for key in self.document:
+        for key in self.values:
             if key not in _TOP:
                 raise self.error(_("Unknown setting `{key}`.").format(key=key), key, fix=suggestion(key, _TOP))
-        return str(self.document.get("default", ""))
+        return str(self.values.get("default", ""))
 
     def profiles(self) -> dict[str, dict[str, Any]]:
         """Return the keys of each profile, as written."""
-        profiles = self.document.unwrap().get("profiles", {})
+        profiles = self.values.get("profiles", {})
         if not isinstance(profiles, dict) or not all(isinstance(keys, dict) for keys in profiles.values()):
             raise self.error(_("Profiles must be tables: [profiles.NAME]."), "profiles")
         return profiles
 
     def table(self, name: str) -> dict[str, Any]:
         """Return the keys of a table other than a profile, as written."""
-        table = self.document.unwrap().get(name, {})
+        table = self.values.get(name, {})
         if not isinstance(table, dict):
             raise self.error(_("`{name}` must be a table: [{name}].").format(name=name), name)
         return table
@@ -84,15 +96,15 @@ class SettingsFile:
             SettingsError: if a value cannot be represented in TOML.
         """
         try:
-            profiles = self.document.setdefault("profiles", tomlkit.table(is_super_table=True))
-            table = profiles.setdefault(profile, tomlkit.table())
+            profiles = self.document.setdefault("profiles", {})
+            table = profiles.setdefault(profile, {})
             for key, value in values.items():
                 if value is None:
                     table.pop(key, None)
                 else:
                     table[key] = value
-            tomlkit.parse(tomlkit.dumps(self.document).encode())
-        except (TOMLKitError, ValueError, TypeError, RecursionError) as error:
+            tomllib.loads(self.document.as_string().encode().decode())
+        except (ValueError, TypeError, RecursionError) as error:
             raise SettingsError(
                 _("Cannot write this to a settings file: {error}.").format(error=error),
                 fix=_("Names and texts must be Unicode. Values must be text, numbers, booleans or lists of these."),
@@ -103,7 +115,7 @@ class SettingsFile:
         if not values:
             self.document.pop(name, None)
             return
-        table = self.document.setdefault(name, tomlkit.table())
+        table = self.document.setdefault(name, {})
         for key in [key for key in table if key not in values]:
             del table[key]
         table.update(values)
@@ -124,7 +136,7 @@ class SettingsFile:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with replace_file(path) as file:
-                file.write(tomlkit.dumps(self.document))
+                file.write(self.document.as_string())
         except OSError as error:
             raise SettingsError(
                 _("Cannot write {file}: {error}.").format(file=path, error=error.strerror or error),

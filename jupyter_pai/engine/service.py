@@ -153,8 +153,9 @@ class JobService:
 
     def provenance(self, job: Job) -> Provenance:
         """Return the provenance of a job; incomplete until it is recorded."""
-        recorded = provenance.read(self.home.job(job.id).path)
-        return recorded or Provenance(source_digest=job.source_digest, python=job.python)
+        return provenance.read(self.home.job(job.id).path) or Provenance(
+            source_digest=job.source_digest, python=job.python
+        )
 
     def compare(self, a: Job, b: Job) -> dict[str, Any]:
         """Return the differences of two jobs, as JSON (`Comparison`). May block.

@@ -383,8 +383,9 @@ class Submitter:
             submission = await plan.backend.submit(job, held.folder, values)
         except Exception as error:
             # Any error: the job is stored, and must not appear as starting for ever.
-            failed = self.store.jobs.update(job.id, status=JobStatus.FAILED, reason=str(error), ended_at=now())
-            await asyncio.wrap_future(failed)
+            await asyncio.wrap_future(
+                self.store.jobs.update(job.id, status=JobStatus.FAILED, reason=str(error), ended_at=now())
+            )
             held.lease.release()
             raise
         if submission != Submission(job.remote_id):

@@ -241,8 +241,9 @@ def _entry(path: Path, cached: list[object] | None) -> list[object]:
 
 def _read(note: Path) -> dict[str, list[object]]:
     try:
-        entries = json.loads(note.read_text("utf-8")).items()
-        return {str(name): list(entry) for name, entry in entries if len(entry) == 4}
+        return {
+            str(name): list(entry) for name, entry in json.loads(note.read_text("utf-8")).items() if len(entry) == 4
+        }
     except (OSError, ValueError, AttributeError, TypeError):
         return {}
 

@@ -62,8 +62,7 @@ class Storages:
         accounts = [(kind, "") for kind in kinds if not kind.settings_model]
         for profile in self.profiles.settings().profiles.values():
             accounts += [(kind, profile.name) for kind in kinds if _is_account(profile, kind)]
-        roots = await asyncio.gather(*(self._roots(kind, name) for kind, name in accounts))
-        return [*chain(*roots)]
+        return [*chain(*await asyncio.gather(*(self._roots(kind, name) for kind, name in accounts)))]
 
     async def _roots(self, kind: type[Storage], profile: str) -> list[Root]:
         try:

@@ -75,8 +75,10 @@ class ResourceUsage:
     def read(self, name: str, start: int = 0, end: int | None = None) -> list[MetricPoint]:
         """Return the points of a metric with index `start` up to `end`, in order."""
         place = 1 + METRICS.index(name)
-        records = self._records(start, end)
-        return [MetricPoint(name, step, record[place], record[0]) for step, record in enumerate(records, start)]
+        return [
+            MetricPoint(name, step, record[place], record[0])
+            for step, record in enumerate(self._records(start, end), start)
+        ]
 
     def columns(self, name: str, start: int = 0, end: int | None = None) -> Columns:
         """Return the points as arrays."""

@@ -76,6 +76,8 @@ def test_profiles_are_selected_by_name_backend_or_default(file: Path) -> None:
         ),
         ("defualt = 'x'\n", 1, "Did you mean `default`?"),
         ("[profiles.x]\nbackend = 'local'\n[profiles.y]\n]\n", 4, "invalid TOML"),
+        ("default = 'work'\n\nwork = [\n", 3, "invalid TOML"),
+        ("default = " + "[" * 10_000 + "\n", 1, "invalid TOML"),
         ("default = 'nowhere'\n", 1, "`nowhere` does not exist"),
         ("profiles = 3\n", 1, "tables"),
         ("disk = 3\n", 1, "[disk]"),
