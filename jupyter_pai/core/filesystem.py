@@ -33,21 +33,18 @@ def network_kind(folder: Path) -> str:
     override = os.environ.get(VARIABLE, "")
     if override in ("0", "1"):
         return VARIABLE if override == "1" else ""
-    kind = _kind(str(folder))
+    kind = _kind(folder.stat().st_dev)
     return kind if kind in _NETWORK or (kind.startswith("fuse.") and kind not in _LOCAL_FUSE) else ""
 
 
 @cache
-def _kind(folder: str) -> str:
-    """Return the type of the file system mounted at the longest matching mount point; the last mount wins."""
-    path, best, kind = os.path.realpath(folder), "", ""
+def _kind(device: int) -> str:
+    """Return the type of a mounted file system; empty if it is not listed (subvolumes of btrfs)."""
     for line in Path("/proc/self/mountinfo").read_text("utf-8", "surrogateescape").splitlines():
         fields, _dash, rest = line.partition(" - ")
-        point = fields.split()[4].encode("utf-8", "surrogateescape").decode("unicode_escape")
-        point = point.encode("latin-1").decode("utf-8", "surrogateescape")
-        if (path + "/").startswith(point.rstrip("/") + "/") and len(point) >= len(best):
-            best, kind = point, rest.split()[0]
-    return kind
+        if fields.split()[2] == f"{os.major(device)}:{os.minor(device)}":
+            return rest.split()[0]
+    return ""
 
 
 def lock(file: int, how: int) -> bool | None:

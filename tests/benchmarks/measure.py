@@ -8,11 +8,17 @@ import platform
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["ROOT", "Row", "clean_environment", "difference", "machine", "pairs", "printed_seconds", "ratio"]
+from ..conftest import until
+
+__all__ = [
+    "ROOT", "Row", "clean_environment", "difference", "machine", "pairs", "printed_seconds", "processor_time", "ratio",
+    "settle",
+]  # fmt: skip
 
 ROOT = Path(__file__).parents[2]
 
@@ -59,6 +65,26 @@ def pairs(count: int, one: Callable[[], float], other: Callable[[], float]) -> t
 def printed_seconds(command: list[str | Path]) -> float:
     """The seconds that a program prints."""
     return float(subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True).stdout.split()[-1])
+
+
+def processor_time(pid: int) -> float:
+    """The seconds of processor time that a process has taken."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def settle(pid: int) -> None:
+    """Wait until a process has been idle for half a second.
+
+    After the start of a server, other extensions work in threads: jupyter-lsp looks for language servers.
+    """
+
+    def idle() -> bool:
+        before = processor_time(pid)
+        time.sleep(0.5)
+        return processor_time(pid) - before < 0.02
+
+    until(idle)
 
 
 def clean_environment() -> None:

@@ -37,7 +37,7 @@ from ..conftest import keep_below, until
 from ..integration.local.supervised_job import is_alive
 from ..integration.server.real_server import RealServer
 from ..support.event_writers import STYLES, event, opened, write
-from .measure import ROOT, Row, difference, pairs, printed_seconds, ratio
+from .measure import ROOT, Row, difference, pairs, printed_seconds, ratio, settle
 
 __all__ = ["ALL"]
 
@@ -328,6 +328,7 @@ def server(prepare: Callable[[Home], None] = lambda home: None) -> Iterator[Real
         root.mkdir()
         running = JupyterServer(root)
         try:
+            settle(running.process.pid)
             yield running
         finally:
             running.stop()

@@ -25,13 +25,12 @@ from jupyter_pai.jobs.store.store import Store
 
 from ..conftest import until
 from ..integration.server.real_server import RealServer
-from .measure import Row, difference, pairs
+from .measure import Row, difference, pairs, processor_time
 from .rows import COUNT, JupyterServer, place, server
 
 __all__ = ["ALL"]
 
 JOBS, IDLE, LINES, PAGE = 10_000, 100, 1_000_000, 1_000
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def printing(lines: int) -> str:
@@ -83,9 +82,6 @@ def jobs_page() -> Iterator[Row]:
             "with a label, by a hyperparameter, deep": "jobs?label=team=t3&sort=hp:lr&offset=1900",
             "by a hyperparameter, deep": f"jobs?sort=hp:lr&offset={JOBS - 100}",
         }
-        until(lambda: len(running.rest("GET", "/api/kernelspecs")["kernelspecs"]) > 0)
-        for _ in range(100):  # The work at the start of a server is done.
-            caller.get("")
         for name, path in pages.items():
             assert len(json.loads(caller.get(path)[1])["jobs"]) == 50
             ours, baseline = pairs(COUNT, lambda path=path: caller.get(path)[0], lambda: caller.get("")[0])  # type: ignore[misc]  # bound now
@@ -216,15 +212,10 @@ def idle_jobs() -> Iterator[Row]:
 
 def share(pid: int, seconds: float = 20) -> float:
     """The share of a core that a process takes."""
-
-    def spent() -> float:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
-
     time.sleep(3)  # Earlier work is done.
-    begun, before = time.monotonic(), spent()
+    begun, before = time.monotonic(), processor_time(pid)
     time.sleep(seconds)
-    return (spent() - before) / (time.monotonic() - begun)
+    return (processor_time(pid) - before) / (time.monotonic() - begun)
 
 
 def stopping() -> Iterator[Row]:

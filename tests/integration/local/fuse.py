@@ -1,4 +1,4 @@
-"""A network disk as the system sees it: a FUSE file system called sshfs that has a root folder and nothing in it.
+"""A network disk as the system sees it: a FUSE file system called sshfs, in which every name is an empty folder.
 
 Started in a mount namespace of its own: ``python fuse.py FOLDER`` mounts it there and prints what we take it for.
 """
@@ -18,11 +18,12 @@ _ATTRIBUTES = struct.pack("<6Q3I", 1, 0, 0, 0, 0, 0, 0, 0, 0) + struct.pack("<7I
 
 
 def serve(device: int) -> None:
-    """Serve requests about the root folder."""
+    """Serve requests about folders."""
     while True:
         request = os.read(device, 1 << 20)
         _length, kind, unique = struct.unpack_from("<IIQ", request)
         answers = {
+            LOOKUP: struct.pack("<4Q2I", 2, 0, 0, 0, 0, 0) + _ATTRIBUTES,
             INIT: struct.pack("<4I2H2I", 7, 19, 0, 0, 0, 0, 4096, 0)[:24],
             GETATTR: struct.pack("<QII", 0, 0, 0) + _ATTRIBUTES,
         }
