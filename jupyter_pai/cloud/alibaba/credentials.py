@@ -147,7 +147,7 @@ class KeyChain:
     def _nothing(self, error: Exception) -> CredentialsError:
         if self.profile:
             return CredentialsError(
-                _("No key from the profile `{name}` of the aliyun command ({error}).").format(
+                _("Cannot get a key from the profile `{name}` of the aliyun command ({error}).").format(
                     name=self.profile, error=type(error).__name__
                 ),
                 fix=_("Log in: aliyun configure --profile {name}").format(name=self.profile),
