@@ -198,7 +198,7 @@ class JobHandle:
         return self
 
     def stop(self) -> JobHandle:
-        """Request the job to stop. Returns at once."""
+        """Request that the job stops. Returns at once."""
         self._call("stop")
         return self
 

@@ -141,7 +141,7 @@ class Estimator:
         return wait_for(self._latest(), timeout, show_logs)
 
     def stop(self) -> JobHandle:
-        """Request the latest job to stop."""
+        """Request that the latest job stops."""
         return self._latest().stop()
 
     def model_data(self) -> str:

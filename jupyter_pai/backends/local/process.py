@@ -155,7 +155,7 @@ def read_result(folder: JobFolder) -> Result | None:
 
 
 def request_stop(folder: JobFolder) -> None:
-    """Request the supervisor to end its job: by a file, and by a signal if its process is reachable."""
+    """Request the end of a job: by a file, and by a signal if its supervisor is reachable."""
     (folder.path / "stop").touch()
     words, starter = _started(folder), starter_of(folder)
     is_here = words[2:4] == [boot_id(), os.uname().nodename]

@@ -100,7 +100,7 @@ def need_of(spec: JobSpec, capacity: Capacity) -> tuple[Need, list[str]]:
         )
     if request.memory > capacity.memory:
         notes.append(
-            _("Only {size} of the requested {request} of memory are available.").format(
+            _("Only {size} of the requested {request} of memory is available.").format(
                 size=show_memory(capacity.memory), request=show_memory(request.memory)
             )
         )

@@ -170,7 +170,7 @@ TRIALS = (
           N_("Start six on six jobs with event files, and stop them.")),
     Trial("datasets", N_("A job reads a data set of the workspace, and a version of it."),
           N_("Submit `ls /ml/input/data/train` with `--input train=dataset://ID`, then with `?version=NAME` added.")),
-    Trial("terminal", N_("A terminal opens in an instance that runs."),
+    Trial("terminal", N_("A terminal opens in a running instance."),
           N_("Submit `sleep 600`, and when it runs: `jupyter pai terminal ID`.")),
     Trial("dsw", N_("In a DSW instance nothing needs to be set."),
           N_("In a new DSW instance, install, and `%pai doctor`: keys, workspace and bucket are found; then submit.")),

@@ -195,7 +195,7 @@ class Supervisor:
                 self.stop("stopped")
 
     def stop(self, reason: str) -> None:
-        """Request the guard to end the command: SIGTERM now, SIGKILL after the grace time."""
+        """Signal the guard to end the command: SIGTERM now, SIGKILL after the grace time."""
         self.result.reason = self.result.reason or reason
         with contextlib.suppress(BrokenPipeError):  # The guard is gone; `follow` notices it.
             os.write(self.life, b"s")
