@@ -103,6 +103,7 @@ class SettingsFile:
                     table.pop(key, None)
                 else:
                     table[key] = value
+            # Encoded as in the file: lone surrogates are an error.
             tomllib.loads(self.document.as_string().encode().decode())
         except (ValueError, TypeError, RecursionError) as error:
             raise SettingsError(

@@ -57,10 +57,11 @@ def starter_of(folder: JobFolder) -> Process | None:
 
 def liveness_of(folder: JobFolder) -> Liveness:
     """Return the state of a job's supervisor."""
+    # Outside of `try`: a job is not dead because its network disk is not mounted.
+    shared = bool(filesystem.network_kind(folder.path.parent))
+    if shared:
+        os.listdir(folder.path)  # Refreshes the cache of a network file system.
     try:
-        shared = bool(filesystem.network_kind(folder.path))
-        if shared:
-            os.listdir(folder.path)  # Refreshes the cache of a network file system.
         lock = os.open(folder.path / "lock", os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
         return Liveness.DEAD

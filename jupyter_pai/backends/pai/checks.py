@@ -144,8 +144,8 @@ TRIALS = (
     Trial("lookup", N_("A job is found by its label at once after it was made."),
           N_("`%pai submit --backend pai …`, then `%pai adopt`: the new job is listed first, with its id here.")),
     Trial("states", N_("Each status of the platform is one that we know."),
-          N_("Submit one job that succeeds, one that ends with `exit 3`, one with an image that there is not, and stop "
-             "one: `%pai show` gives succeeded, failed, failed and stopped, with the platform's reason.")),
+          N_("Submit one job that succeeds, one that ends with `exit 3`, one with an image that does not exist, and "
+             "stop one: `%pai show` gives succeeded, failed, failed and stopped, with the platform's reason.")),
     Trial("logs", N_("Lines of a log come once and in order, from several instances too."),
           N_("Submit `for i in $(seq 100000); do echo $i; done` with two instances; `%pai logs --instance` counts to "
              "100000 for each.")),

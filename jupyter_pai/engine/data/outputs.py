@@ -134,7 +134,8 @@ async def pieces(storage: Storage, uri: str, path: str, offset: int, limit: int)
     Raises:
         NotFound: if the file does not exist; raised before the first chunk.
     """
-    return _chunks(await asyncio.to_thread(storage.open, uri, path), path, offset, limit)
+    file = await asyncio.to_thread(storage.open, uri, path)
+    return _chunks(file, path, offset, limit)
 
 
 async def _chunks(file: OpenFile, path: str, offset: int, limit: int) -> AsyncIterator[FileChunk]:

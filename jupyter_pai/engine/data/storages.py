@@ -62,7 +62,8 @@ class Storages:
         accounts = [(kind, "") for kind in kinds if not kind.settings_model]
         for profile in self.profiles.settings().profiles.values():
             accounts += [(kind, profile.name) for kind in kinds if _is_account(profile, kind)]
-        return [*chain(*await asyncio.gather(*(self._roots(kind, name) for kind, name in accounts)))]
+        roots = await asyncio.gather(*(self._roots(kind, name) for kind, name in accounts))
+        return [*chain(*roots)]
 
     async def _roots(self, kind: type[Storage], profile: str) -> list[Root]:
         try:

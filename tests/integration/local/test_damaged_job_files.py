@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from jupyter_pai.backends.local.liveness import Liveness, liveness_of
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
 from jupyter_pai.config.toml_file import SettingsFile
 from jupyter_pai.core.errors import NotFound, SettingsError
-from jupyter_pai.jobs.state_dir import Home
+from jupyter_pai.jobs.state_dir import Home, JobFolder
 
 from ...conftest import submit, until
 from .supervised_job import fill, power_off
@@ -90,6 +91,14 @@ def test_job_whose_folder_vanished_fails(engine: EmbeddedClient, home: Home) -> 
         handle.rerun()
     handle.delete()
     assert engine.call("list_jobs")["total"] == 0
+
+
+def test_job_is_not_dead_while_its_disk_is_not_mounted(tmp_path: Path) -> None:
+    folder = JobFolder(tmp_path / "jobs/x")
+    with pytest.raises(FileNotFoundError):
+        liveness_of(folder)
+    folder.path.parent.mkdir()
+    assert liveness_of(folder) is Liveness.DEAD
 
 
 def test_job_folder_removed_between_engines_fails_the_job(home: Home) -> None:
