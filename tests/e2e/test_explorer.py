@@ -26,11 +26,6 @@ def row(page: Page, path: str) -> Locator:
     return page.locator(f'.jp-pai-Explorer-row[data-path="{path}"]')
 
 
-def names(page: Page) -> list[str]:
-    result = page.locator(".jp-pai-Explorer-row").evaluate_all("rows => rows.map(row => row.dataset.path)")
-    return sorted(result)
-
-
 def answer(page: Page, text: str | None = None, button: str = ".jp-mod-accept, .jp-mod-warn") -> None:
     """Fill in the field of a dialog, if any, and press a button."""
     dialog = page.locator(".jp-Dialog")
@@ -98,7 +93,8 @@ def open_the_bucket(page: Page, pai: StandIn) -> None:
     page.keyboard.press("Enter")
     expect(explorer.get_by_role("grid")).to_be_focused()
     expect(news(page)).to_have_text("2 items")
-    assert names(page) == ["many/", "models/"]
+    # The grid renders more than its first row only once its height is measured.
+    expect(page.locator(".jp-pai-Explorer-row")).to_have_text([re.compile("^many/"), re.compile("^models/")])
 
 
 def list_thousands_of_files(page: Page) -> None:
