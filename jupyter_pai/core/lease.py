@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import fcntl
 import os
@@ -44,6 +45,8 @@ class Lease:
             if locked is False or (self._beats and not self._write_in(file, locked)):
                 return False
             cleanup.pop_all()
+        if self._beats:
+            atexit.register(self.release)  # Otherwise other hosts wait until this process counts as dead.
         self._file, self._beaten = file, time.monotonic()
         return True
 
@@ -62,6 +65,7 @@ class Lease:
 
     def release(self) -> None:
         """Release the lease."""
+        atexit.unregister(self.release)
         if self._file is not None:
             if self._beats and _holder(self._file) == self._me:
                 os.ftruncate(self._file, 0)
