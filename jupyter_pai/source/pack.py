@@ -124,7 +124,6 @@ def _walk(folder: str, rules: Rules, apart: Mapping[str, str], left_out: list[Le
             left_out.append(LeftOut(path, _("virtual environment")))
             continue
         rules = rules.below(path, names) if path else rules
-        included = 0
         for item in items:
             inner = path + item.name
             is_folder = item.is_dir(follow_symlinks=False)
@@ -132,17 +131,15 @@ def _walk(folder: str, rules: Rules, apart: Mapping[str, str], left_out: list[Le
                 left_out.append(LeftOut(inner + "/" * is_folder, why))
             elif is_folder:
                 waiting.append((inner + "/", rules))
-                included += 1
             elif entry := _entry(item, inner, left_out):
                 yield entry
-                included += 1
         count += len(items)
         if count > _MOST_FILES:
             raise SourceError(
                 _("{folder} contains more than {n} files.").format(folder=folder, n=_MOST_FILES),
                 fix=_("Check the folder. Choose another with --source, or exclude files with .paiignore."),
             )
-        if path and not included and not items:
+        if path and not items:
             yield Entry(path, 0o755)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jupyter_pai.jobs.events import MetricPoint
-from jupyter_pai.jobs.metrics.series import Cursor, Piece, Series, SeriesWriter, pack
+from jupyter_pai.jobs.metrics.series import MOST_METRICS, Cursor, Piece, Series, SeriesWriter, pack
 
 
 def point(step: int, name: str = "loss") -> MetricPoint:
@@ -152,3 +152,14 @@ def test_texts_are_stored_up_to_a_limit(folder: Path) -> None:
         writer.append(Piece("a", n, texts=[text | {"text": "x" * 1_000_000}]))
     assert (folder / "texts.jsonl").stat().st_size <= 8 << 20
     assert len(Series(folder).texts()) == 10
+
+
+def test_number_of_metrics_is_limited(folder: Path) -> None:
+    writer = SeriesWriter(folder)
+    writer.append(piece(*(point(0, f"m{n}") for n in range(MOST_METRICS))))
+    assert not writer.is_full
+    writer.append(piece(point(0, "late"), point(1, "m0")))
+    assert writer.is_full
+    assert len(Series(folder).latest()) == MOST_METRICS
+    assert Series(folder).read("late") == []
+    assert [one.step for one in Series(folder).read("m0")] == [0, 1]  # Known metrics still grow.

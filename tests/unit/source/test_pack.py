@@ -57,13 +57,15 @@ def test_environments_caches_and_secrets_are_excluded(folder: Path) -> None:
         ".env.example",
         "id_rsa",
         "node_modules/a",
+        "conda/conda-meta/history",
+        "conda/lib/y.py",
     )
     (folder / ".venv" / "python").symlink_to("/usr/bin/python3")
     assert paths(folder) == [".env.example", "train.py", "utils/io.py"]
     why = left_out(folder)
     assert why[".env"] == why["id_rsa"] == "may contain secrets"
     assert why[".git/"] == why["__pycache__/"] == "not needed by jobs"
-    assert why["env2/"] == "virtual environment"
+    assert why["env2/"] == why["conda/"] == "virtual environment"
 
 
 def test_gitignore_is_read_like_git(folder: Path) -> None:
@@ -74,6 +76,18 @@ def test_gitignore_is_read_like_git(folder: Path) -> None:
     assert left_out(folder)["data/"] == ".gitignore: /data/"
     assert left_out(folder)["sub/z.tmp"] == "sub/.gitignore: *.tmp"
     assert "data/x.csv" in paths(folder, gitignore=False)
+
+
+def test_rules_of_the_deepest_folder_come_first(folder: Path) -> None:
+    fill(folder, "a.tmp", "sub/a.tmp", "sub/deep/a.tmp", "sub/b.bin", "sub/deep/b.bin")
+    for name in (".gitignore", ".paiignore"):
+        (folder / name).write_text("*.tmp\n")
+        (folder / "sub" / name).write_text("!*.tmp\n*.bin\n")
+        (folder / "sub/deep" / name).write_text("*.tmp\n!*.bin\n")
+        assert [path for path in paths(folder) if "ignore" not in path] == ["sub/a.tmp", "sub/deep/b.bin"]
+        assert left_out(folder)["sub/deep/a.tmp"] == f"sub/deep/{name}: *.tmp"
+        for path in ("", "sub", "sub/deep"):
+            (folder / path / name).unlink()
 
 
 def test_gitignore_of_the_enclosing_repository_applies(folder: Path) -> None:
@@ -187,10 +201,13 @@ def test_modes_and_empty_folders_are_kept_in_the_archive(folder: Path, sources: 
     (folder / "run.sh").chmod(0o755)
     (folder / "readonly.txt").chmod(0o440)
     (folder / "logs").mkdir()
+    fill(folder, "cache/a.tmp")
+    (folder / ".gitignore").write_text("*.tmp\n")
     archive.unpack(pack(folder, sources).path, tmp_path / "there")
     assert (tmp_path / "there/run.sh").stat().st_mode & 0o777 == 0o755
     assert (tmp_path / "there/readonly.txt").stat().st_mode & 0o777 == 0o640  # and its owner may remove it
     assert (tmp_path / "there/logs").is_dir()
+    assert not (tmp_path / "there/cache").exists()  # Its files are excluded.
 
 
 def test_archive_bytes_depend_on_content_only(tmp_path: Path, sources: Path) -> None:
