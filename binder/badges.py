@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from urllib.parse import quote
 
-__all__ = ["TUTORIALS", "table", "written"]
+__all__ = ["TUTORIALS", "address", "known", "table", "written"]
 
 ROOT = Path(__file__).parents[1]
 TUTORIALS = ("tutorial", "folder", "metrics", "notebook", "pai")
@@ -20,27 +20,40 @@ READMES = {"README.md": "", "README.zh-CN.md": ".zh-CN"}
 _BADGE = "https://mybinder.org/badge_logo.svg"
 _PART = re.compile(r"(<!-- tutorials -->\n).*?(<!-- end -->)", re.DOTALL)
 _ADDRESS = re.compile(r"(?:(?:git\+)?https://)?(github|gitlab)(?:\.com/|:)([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
-# How mybinder.org calls the hosts of repositories.
+# The names of the hosts on mybinder.org.
 _HOSTS = {"github": "gh", "gitlab": "gl"}
 
 
 def provider(repository: str) -> str:
-    """The repository as an address of Binder begins: ``gh/owner/name``. Empty where there is none.
+    """Return the repository as in an address of Binder: ``gh/owner/name``. Empty without a repository.
 
     Raises:
-        ValueError: if it is none that Binder could read.
+        ValueError: if it is no address of GitHub or GitLab.
     """
     if not repository:
         return ""
-    found = _ADDRESS.fullmatch(repository)
-    if not found:
+    host, owner, name = _parts(repository)
+    return "/".join([_HOSTS[host], quote(owner, safe=""), quote(name, safe="")])
+
+
+def address(repository: str) -> str:
+    """Return the address of the repository's page. Empty without a repository.
+
+    Raises:
+        ValueError: if it is no address of GitHub or GitLab.
+    """
+    return "https://{}.com/{}/{}".format(*_parts(repository)) if repository else ""
+
+
+def _parts(repository: str) -> tuple[str, str, str]:
+    match = _ADDRESS.fullmatch(repository)
+    if not match:
         raise ValueError(f"repository in package.json: {repository}")
-    owner, name = (quote(part, safe="") for part in found.groups()[1:])
-    return f"{_HOSTS[found[1]]}/{owner}/{name}"
+    return match[1], match[2], match[3]
 
 
 def table(suffix: str, repository: str) -> str:
-    """One line a tutorial, in the language of the suffix of its file."""
+    """Return the list, in the language of the suffix of the files."""
     place = provider(repository)
     lines = []
     for name in TUTORIALS:
@@ -57,13 +70,13 @@ def _title(path: Path) -> str:
 
 
 def written(readme: str, repository: str) -> str:
-    """What a README should say."""
+    """Return a README with the list."""
     text = (ROOT / readme).read_text("utf-8")
     return _PART.sub(lambda found: found[1] + table(READMES[readme], repository) + "\n" + found[2], text)
 
 
 def known() -> str:
-    """The address of the repository, if it has one."""
+    """Return the repository of package.json, if it has one."""
     package = json.loads((ROOT / "package.json").read_text("utf-8"))
     repository = package.get("repository", "")
     return str(repository["url"] if isinstance(repository, dict) else repository)

@@ -225,7 +225,10 @@ ENGLISH_ONLY = {"architecture.md", "benchmarks.md", "decisions.md", "style.md"}
 
 
 def test_every_document_for_users_exists_in_both_languages() -> None:
-    documents = {path for folder in FOLDERS[1:] for path in folder.glob("*.md")} | {ROOT / "README.md"}
+    documents = {path for folder in FOLDERS[1:] for path in folder.glob("*.md")} | {
+        ROOT / "README.md",
+        ROOT / "SECURITY.md",
+    }
     there = {path for path in documents if ".zh-CN" not in path.name and path.name not in ENGLISH_ONLY}
     assert there == {path.with_name(english(path)) for path in pairs()}
 
