@@ -1,5 +1,5 @@
 # The front desk: every verb is a target of this file, and CI calls nothing else.
-.PHONY: demo lab test check unit suite test-gpu lint bench soak messages pictures docs build clean
+.PHONY: demo lab test check unit suite test-gpu lint bench soak mutants messages pictures docs build clean
 .DEFAULT_GOAL := demo
 
 VENV := .venv
@@ -48,6 +48,9 @@ soak: $(VENV)/test  ## the long counts
 		--numprocesses=auto --dist=worksteal --timeout=1800
 	python -m pytest tests/soak -m soak -s --timeout=1800
 
+mutants: $(VENV)/mutants  ## break the core in 200 small ways, and list what no test notices
+	python -m tests.mutants
+
 messages: $(VENV)/test  ## bring the lists of texts to translate up to date
 	python -m tests.design.messages
 
@@ -58,7 +61,8 @@ docs: $(VENV)/test  ## the pages of docs/ in build/site/html, in both languages
 	python -m docs.site
 
 build: $(EXTENSION)  ## wheel and sdist in dist/
-	python -m build --no-isolation
+	python -m pip install --quiet "build>=1"
+	python -m build
 
 $(VENV)/node:
 	python3 -m venv $(VENV)
@@ -80,6 +84,10 @@ $(VENV)/tutorial: pyproject.toml $(EXTENSION) $(wildcard jupyter_pai/locale/*/LC
 
 $(VENV)/test: $(VENV)/tutorial
 	python -m pip install --quiet --editable ".[test,lint]"
+	touch $@
+
+$(VENV)/mutants: $(VENV)/test
+	python -m pip install --quiet --editable ".[mutants]"
 	touch $@
 
 clean:

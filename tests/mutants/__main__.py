@@ -1,0 +1,149 @@
+"""Changes the core in small ways, and lists the changes that no test notices.
+
+python -m tests.mutants [--seed N] [--count N]
+
+Each mutant runs against the unit tests that run its line. One that survives runs against the integration tests of its
+subject. The results are kept in `build/mutants` until code or tests change, so an interrupted run continues.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Queue
+
+from .checkout import ROOT, Checkout
+from .covering import Covering
+from .sample import SUBJECTS, Mutant, sample
+
+BOUND = 0.10
+# Beside three times the normal time: the start of pytest on a busy machine.
+START = 30.0
+
+
+@dataclass
+class Run:
+    """The state of a run: its folder, the copies that are free, and what is known about the tests."""
+
+    folder: Path
+    copies: Queue[Checkout]
+    covering: Covering
+    lock: threading.Lock
+
+    def outcome(self, mutant: Mutant) -> str:
+        """Return what happened to a mutant: `killed`, `killed by integration tests`, `equivalent` or `survived`."""
+        if mutant.equivalence:
+            return "equivalent"
+        checkout = self.copies.get()
+        try:
+            with checkout.changed(mutant.path, mutant.code):
+                tests = self.covering.tests(mutant.path, mutant.place[0])
+                normal = sum(self.covering.seconds[test] for test in tests)
+                if tests and not checkout.passes(tests, START + 3 * normal)[0]:
+                    return "killed"
+                tests, normal = self.integration(mutant.subject)
+                passes = checkout.passes(tests, START + 3 * normal)[0]
+            return "survived" if passes else "killed by integration tests"
+        finally:
+            self.copies.put(checkout)
+
+    def integration(self, subject: str) -> tuple[list[str], float]:
+        """Return the integration tests of a subject, and their seconds without a mutant."""
+        tests = [f"tests/integration/{name}" for name in SUBJECTS[subject].integration]
+        return tests, float(json.loads((self.folder / "integration.json").read_text("utf-8"))[subject])
+
+    def measure_integration(self) -> None:
+        """Measure the integration tests, which have to pass."""
+        file = self.folder / "integration.json"
+        if not file.exists():
+            with ThreadPoolExecutor(self.copies.qsize()) as pool:
+                file.write_text(json.dumps(dict(pool.map(self._seconds, SUBJECTS))), "utf-8")
+
+    def _seconds(self, subject: str) -> tuple[str, float]:
+        checkout, began = self.copies.get(), time.monotonic()
+        tests = [f"tests/integration/{name}" for name in SUBJECTS[subject].integration]
+        passes, output = checkout.passes(tests, 900)
+        self.copies.put(checkout)
+        if not passes:
+            sys.exit(f"The tests of {subject} fail without a mutant:\n{output}")
+        return subject, time.monotonic() - began
+
+
+def main() -> int:
+    """Run the sample, print each result, and return 1 if too many mutants survive."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=200)
+    arguments = parser.parse_args()
+    mutants = sample(arguments.seed, arguments.count)  # First, so that the code can be edited during the run.
+    folder = ROOT / "build/mutants" / _digest()
+    folder.mkdir(parents=True, exist_ok=True)
+    copies: Queue[Checkout] = Queue()
+    for number in range(os.cpu_count() or 1):
+        copies.put(Checkout(ROOT / f"build/mutants/copy-{number}"))
+    run = Run(folder, copies, Covering(folder, copies.queue[0]), threading.Lock())
+    run.measure_integration()
+    print(f"{len(mutants)} mutants, seed {arguments.seed}", flush=True)
+    return report(mutants, run_all(run, mutants))
+
+
+def run_all(run: Run, mutants: list[Mutant]) -> dict[str, str]:
+    """Return the outcome of each mutant, by its name. Outcomes of an earlier run are read."""
+    file = run.folder / "outcomes.txt"
+    lines = file.read_text("utf-8").splitlines() if file.exists() else []
+    known = {name: outcome for outcome, name in (line.split("\t") for line in lines)}
+
+    def one(mutant: Mutant) -> None:
+        if mutant.name not in known:
+            outcome = run.outcome(mutant)
+            with run.lock, file.open("a", encoding="utf-8") as output:
+                known[mutant.name] = outcome
+                output.write(f"{outcome}\t{mutant.name}\n")
+                print(f"{outcome}: {mutant.name}", flush=True)
+
+    with ThreadPoolExecutor(run.copies.qsize()) as pool:
+        list(pool.map(one, mutants))
+    return known
+
+
+def report(mutants: list[Mutant], outcomes: dict[str, str]) -> int:
+    """Print the survivors and the share of each subject."""
+    survivors = [mutant for mutant in mutants if outcomes[mutant.name] == "survived"]
+    for mutant in survivors:
+        print(f"\n{mutant.path}, line {mutant.place[0]}", *mutant.diff, sep="\n  ")
+    print()
+    for subject in SUBJECTS:
+        counts = Counter(outcomes[mutant.name] for mutant in mutants if mutant.subject == subject)
+        print(f"{subject}: {', '.join(f'{count} {outcome}' for outcome, count in sorted(counts.items()))}")
+    equivalent = [mutant for mutant in mutants if outcomes[mutant.name] == "equivalent"]
+    for mutant in equivalent:
+        print(f"equivalent: {mutant.name}: {mutant.equivalence}")
+    counted = len(mutants) - len(equivalent)
+    share = len(survivors) / max(counted, 1)
+    print(f"{len(survivors)} of {counted} mutants survived: {share:.1%}, bound {BOUND:.0%}")
+    return 0 if share < BOUND else 1
+
+
+def _digest() -> str:
+    """Return a name for the state of code and tests."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "jupyter_pai", "tests"]
+    names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    digest = hashlib.sha256()
+    for path in (ROOT / name for name in sorted(filter(None, names)) if not name.startswith("tests/mutants/")):
+        if path.is_file():
+            digest.update(str(path).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
