@@ -30,6 +30,8 @@ __all__ = [
 # The output channels of every job. `logs` is the older name of `tensorboard`: both lead to the same folder.
 CHANNELS = ("model", "checkpoints", "tensorboard")
 ALIASES = {"logs": "tensorboard"}
+# The additional output channel for the files that a job writes beside its code.
+FILES = "files"
 # The additional output channel of a job that runs a notebook, for the executed notebook.
 NOTEBOOK = "notebook"
 

@@ -239,8 +239,9 @@ class JobSpec(Value):
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """The standard output channels of the job."""
-        return (*contract.CHANNELS, contract.NOTEBOOK) if self.runs_notebook else contract.CHANNELS
+        """The standard output channels of the job. Its own channel `files` replaces the standard one."""
+        files = () if contract.FILES in map(str.lower, self.outputs) else (contract.FILES,)
+        return (*contract.CHANNELS, *files, *((contract.NOTEBOOK,) if self.runs_notebook else ()))
 
     @property
     def command_line(self) -> str:

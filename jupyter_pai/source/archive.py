@@ -18,7 +18,7 @@ from ..jobs.state_dir import FULL
 from .secret_scan import Leak, Scanner, locate
 
 # The earliest date of the zip format: a job may zip its own code.
-_MTIME = 315532800
+MTIME = 315532800
 _CHUNK = 1 << 20
 # An argument of tarfile that is missing from its type stubs.
 _LARGE_COPIES: Any = {"copybufsize": _CHUNK}
@@ -122,7 +122,7 @@ class _Reader:
 
 def _info(entry: Entry) -> tarfile.TarInfo:
     info = tarfile.TarInfo(entry.path.rstrip("/"))
-    info.mtime = _MTIME
+    info.mtime = MTIME
     info.mode = entry.mode & 0o777
     info.size = entry.size
     if entry.link:
@@ -193,6 +193,7 @@ def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: str, made: s
         with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
             shutil.copyfileobj(content, file, _CHUNK)
             os.fchmod(file.fileno(), member.mode & 0o777 | 0o600)
+        os.utime(path, (MTIME, MTIME))  # As `tar` does.
     else:
         raise tarfile.TarError(member.name)
 

@@ -32,6 +32,9 @@ _USELESS = """
 """.split()
 
 
+# Globs of the names that are excluded by default, and of those that are not although they match one of them.
+EXCLUDED, INCLUDED = (*_SECRET, *_USELESS), (*_NOT_SECRET,)
+
 _IS_SECRET, _IS_NOT_SECRET, _IS_USELESS = (
     re.compile("|".join(map(translate, globs)), re.IGNORECASE) for globs in (_SECRET, _NOT_SECRET, _USELESS)
 )
@@ -86,7 +89,7 @@ class Rules:
         return why
 
     def _rule(self, path: str, name: str, is_folder: bool) -> str | None:
-        if _IS_SECRET.match(name) and not _IS_NOT_SECRET.match(name):
+        if _is_secret(name):
             return _("may contain secrets")
         full = path + "/" if is_folder else path
         if self.exclude and (why := self.exclude.verdict(full)):
@@ -99,6 +102,20 @@ class Rules:
         if self.include and not is_folder and not self.include.match_file(path):
             return _("not matched by --include")
         return None
+
+
+def _is_secret(name: str) -> bool:
+    return bool(_IS_SECRET.match(name) and not _IS_NOT_SECRET.match(name))
+
+
+def is_excluded(name: str) -> bool:
+    """Return whether files and folders of this name are excluded by default."""
+    return _is_secret(name) or bool(_IS_USELESS.match(name))
+
+
+def is_environment(names: Collection[str]) -> bool:
+    """Return whether a folder with these entries is a virtual or conda environment."""
+    return "pyvenv.cfg" in names or "conda-meta" in names
 
 
 class _Patterns:

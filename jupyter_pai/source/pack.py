@@ -23,7 +23,7 @@ from ..jobs.state_dir import state_errors
 from . import archive, notebook, secret_scan
 from .archive import Content, Entry
 from .file_cache import FileMemory, FileNotes
-from .ignore import Rules
+from .ignore import Rules, is_environment
 from .secret_scan import Match
 
 _MOST_FILES = 50_000
@@ -120,7 +120,7 @@ def _walk(folder: str, rules: Rules, apart: Mapping[str, str], left_out: list[Le
                 fix=_("Exclude it with --exclude, or ask its owner for read permission."),
             ) from error
         names = [item.name for item in items]
-        if path and ("pyvenv.cfg" in names or "conda-meta" in names):
+        if path and is_environment(names):
             left_out.append(LeftOut(path, _("virtual environment")))
             continue
         rules = rules.below(path, names) if path else rules

@@ -23,7 +23,7 @@ from ...jobs.state_dir import Home, JobFolder, state_errors
 from ..base import Backend, Caller, Capability, Check, Finding, Prepared, Submission, parse_options
 from ..reports import Report
 from ..resources import InstanceType
-from . import checks, container, interpreter, process, resources
+from . import checks, container, interpreter, process, resources, working_files
 from .container import Container
 from .liveness import Liveness, liveness_of, read_text, starter_of
 from .options import LocalOptions, LocalSettings
@@ -156,7 +156,11 @@ class LocalBackend(Backend):
 
     async def poll(self, remote_ids: Sequence[str]) -> dict[str, Report]:
         process.reap_children()
-        return {remote_id: self._report(self.home.job(remote_id)) for remote_id in remote_ids}
+        reports = {remote_id: self._report(self.home.job(remote_id)) for remote_id in remote_ids}
+        for remote_id, report in reports.items():
+            if report.status.ended:
+                await asyncio.to_thread(working_files.keep, self.home.job(remote_id))
+        return reports
 
     def _report(self, folder: JobFolder) -> Report:
         try:

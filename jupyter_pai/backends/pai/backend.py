@@ -21,9 +21,10 @@ from ...core.errors import NotFound, Refused, ReplyLost, SpecError, Unsupported
 from ...core.field_errors import fields
 from ...core.i18n import N_, _
 from ...core.secret import Secret
+from ...core.text import parse_size
 from ...jobs import datasets
 from ...jobs.job import Job, JobStatus
-from ...jobs.spec import JobSpec
+from ...jobs.spec import SIZE, JobSpec
 from ...jobs.state_dir import Home, JobFolder
 from ..base import Caller, Capability, Check, Finding, Prepared, Submission, Trial
 from ..remote import RemoteBackend
@@ -55,6 +56,15 @@ class PaiSettings(AliyunSettings):
         "",
         title=N_("Folder for code"),
         description=N_("OSS folder for packed code. Default: pai/training_src/jupyter-pai/ in the bucket."),
+    )
+    files_limit: str = Field(
+        "200MB",
+        pattern=SIZE,
+        title=N_("Limit for files"),
+        description=N_("Total size of the files beside the code that are kept; 0 for none."),
+    )
+    files_time_limit: int = Field(
+        60, gt=0, title=N_("Time for files"), description=N_("Maximum time to copy these files, in seconds.")
     )
 
 
@@ -166,6 +176,8 @@ class PaiBackend(RemoteBackend):
             await self.code_uri(job.source_digest),
             self.home.id,
             job.spec.max_run_time or self.settings.max_run_time,
+            parse_size(self.settings.files_limit or "0"),
+            self.settings.files_time_limit,
         )
         try:
             remote_id = await self._create(job, target)

@@ -2,22 +2,29 @@
 
 Empty fields are omitted: the service has its own defaults. All members of `InstanceSpec` are strings.
 
-The command is a script that completes the training contract, then runs the user's command. It is plain `sh`, without
-tools that minimal images lack, except `tar` for packed code. PAI itself provides hyperparameters, inputs, outputs and
-requirements; see its reference of training jobs.
+The command is a script that completes the training contract, runs the user's command, and keeps the files that it
+writes beside its code. It is plain `sh`, without tools that minimal images lack, except `tar`. PAI itself provides
+hyperparameters, inputs, outputs and requirements; see its reference of training jobs.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from ...core import contract
+from ...core.i18n import _
+from ...core.text import show_size
 from ...jobs.datasets import DataSet, is_dataset
 from ...jobs.job import Job
 from ...jobs.spec import JobSpec
+from ...source import ignore
+from ..runtime import launcher
 from .options import PaiOptions, options_of
 
 # Labels of submitted jobs: the job's id, and the state folder's id.
@@ -44,14 +51,21 @@ export PAI_OUTPUT_TENSORBOARD PAI_OUTPUT_LOGS="$PAI_OUTPUT_TENSORBOARD" PYTHONUN
 """
 
 
+# Also for other platforms that run a job in an image.
+_KEEP_FILES = Path(launcher.__file__).with_name("keep_files.sh")
+
+
 @dataclass(frozen=True)
 class Destination:
-    """Workspace and code folder of a job, the id of the state folder, and the maximum run time in seconds."""
+    """Workspace and code folder of a job, the id of the state folder, and limits: the maximum run time in seconds, and
+    bytes and seconds for the files beside the code."""
 
     workspace_id: str
     code_uri: str
     home_id: str
     max_run_time: int | None = None
+    files_limit: int = 200_000_000
+    files_time_limit: int = 60
 
 
 def request_body(job: Job, target: Destination) -> dict[str, Any]:
@@ -62,7 +76,7 @@ def request_body(job: Job, target: Destination) -> dict[str, Any]:
             "TrainingJobName": spec.name,
             "TrainingJobDescription": options.description,
             "WorkspaceId": target.workspace_id,
-            "AlgorithmSpec": _algorithm(spec, options, job.outputs, target.code_uri),
+            "AlgorithmSpec": _algorithm(spec, options, job.outputs, target),
             "ComputeResource": _compute(spec, options),
             "HyperParameters": [{"Name": name, "Value": value} for name, value in spec.hyperparameters.items()],
             "InputChannels": [_input(name, uri, options) for name, uri in spec.inputs.items()],
@@ -88,13 +102,13 @@ def request_body(job: Job, target: Destination) -> dict[str, Any]:
     )
 
 
-def _algorithm(spec: JobSpec, options: PaiOptions, outputs: Mapping[str, str], code_uri: str) -> dict[str, Any]:
+def _algorithm(spec: JobSpec, options: PaiOptions, outputs: Mapping[str, str], target: Destination) -> dict[str, Any]:
     return _filled(
         {
-            "Command": ["sh", "-c", script_of(spec)],
+            "Command": ["sh", "-c", script_of(spec, target)],
             "Image": spec.image,
             "JobType": options.job_type,
-            "CodeDir": _code_dir(code_uri) if code_uri else None,
+            "CodeDir": _code_dir(target.code_uri) if target.code_uri else None,
             "InputChannels": [{"Name": name, "Required": True} for name in spec.inputs],
             # Without the property, appended TensorBoard data appears only at the job's end.
             "OutputChannels": [
@@ -185,7 +199,7 @@ def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in (None, "", [], {}) and value is not False}
 
 
-def script_of(spec: JobSpec) -> str:
+def script_of(spec: JobSpec, target: Destination) -> str:
     """Return the script that ``sh -c`` runs for a spec, in /ml/usercode/.
 
     ``$PAI_USER_ARGS`` in the command is substituted already (`JobSpec.command_line`), since no shell would unquote the
@@ -193,4 +207,22 @@ def script_of(spec: JobSpec) -> str:
     affect this script; stdin is empty, as on every backend.
     """
     several = "1" if spec.instance_count > 1 else ""
-    return f"several={several}\n{_PROLOGUE}exec sh -c {shlex.quote(spec.command_line)} </dev/null\n"
+    if contract.FILES not in spec.channels or not target.files_limit:
+        return f"several={several}\n{_PROLOGUE}exec sh -c {shlex.quote(spec.command_line)} </dev/null\n"
+    limits = {"size": show_size(target.files_limit), "n": target.files_time_limit}
+    too_large = _("Files beside the code were not kept, as they exceed {size} together (`files_limit`):")
+    too_slow = _("Not all files beside the code were kept: it took more than {n} seconds (`files_time_limit`).")
+    variables = {
+        "several": several,
+        "command": spec.command_line,
+        "kept": f"/ml/output/{contract.FILES}",
+        "most": str(target.files_limit),
+        "seconds": str(target.files_time_limit),
+        "never": "|".join(ignore.EXCLUDED),
+        "allowed": "|".join(ignore.INCLUDED),
+        "too_large": f"[jupyter-pai] {too_large.format(**limits)}",
+        "too_slow": f"[jupyter-pai] {too_slow.format(**limits)}",
+    }
+    lines = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
+    keep = re.sub(r"(?m)^ *#.*\n", "", _KEEP_FILES.read_text("utf-8"))
+    return "\n".join([*lines, _PROLOGUE, keep])

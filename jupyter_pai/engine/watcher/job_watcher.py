@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ...backends.base import Backend, Capability
 from ...backends.reports import Report
+from ...core import contract
 from ...core.i18n import _
 from ...core.lease import Lease
 from ...jobs.job import Job, JobStatus, now
@@ -45,6 +46,9 @@ class WatchedJob:
         remote_files = remote.event_files
         if tensorboard := remote_files.folder if remote_files else path_of(job.outputs.get("tensorboard", "")):
             self.readers.append(EventFileSource(tensorboard, job.submitted_at.timestamp()))
+        if not remote_files and contract.FILES in job.spec.channels:
+            work = folder.path / "ml" / job.spec.layout
+            self.readers.append(EventFileSource(work, job.submitted_at.timestamp(), contract.FILES))
         defined = {definition.name for definition in job.spec.metric_definitions}
         self.remote.points = RemoteMetrics(folder, defined, self._read_all)
         self.readers.append(self.remote.points)

@@ -19,7 +19,6 @@ from ....core.i18n import _
 from ..series import Cursor, MetricSource, Piece, SeriesWriter
 from .protobuf import read_record
 
-_ORIGIN = "tensorboard"
 _CHUNK = 1 << 20
 # Bytes read per call, so that other jobs proceed, and the largest record to parse.
 _TURN = 8 << 20
@@ -43,14 +42,15 @@ class _File:
 
 
 class EventFileSource(MetricSource):
-    """Reads all event files below a folder. The keys of the cursor are ``tensorboard/`` and the relative path.
+    """Reads all event files below a folder. The keys of the cursor are the output channel and the relative path.
 
     Symbolic links are not followed. `since` is the job's submit time in seconds since 1970.
     """
 
-    def __init__(self, folder: Path, since: float) -> None:
+    def __init__(self, folder: Path, since: float, channel: str = "tensorboard") -> None:
         self.folder = folder
         self.since = since
+        self.channel = channel
         self._files: dict[str, _File] = {}
         self._folders: dict[Path, int] = {}
         self._earlier: dict[Path, int] = {}
@@ -117,7 +117,7 @@ class EventFileSource(MetricSource):
 
     def _add(self, path: Path) -> None:
         below = path.relative_to(self.folder)
-        key = f"{_ORIGIN}/{below}"
+        key = f"{self.channel}/{below}"
         changed = modified(path)
         # A file of an earlier job is checked again when it changes, because this job may have overwritten it.
         if key in self._files or self._earlier.get(path) == changed:
@@ -177,7 +177,7 @@ class EventFileSource(MetricSource):
                     path=file.path, n=start
                 )
             return None
-        origin = f"{_ORIGIN}/{file.run}"
+        origin = f"{self.channel}/{file.run}"
         points: dict[str, bytes] = {}
         for tag, columns in events.points.items():
             name = cursor.name_of(_name(file.run, tag), origin)

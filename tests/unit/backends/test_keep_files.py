@@ -1,0 +1,140 @@
+"""The shell script that keeps the files that a job of a platform writes beside its code."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from jupyter_pai.backends.runtime import launcher
+
+SCRIPT = Path(launcher.__file__).with_name("keep_files.sh")
+OLD = 315532800
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A working folder with packed code, which has an old time."""
+    folder = tmp_path / "work"
+    (folder / "sub").mkdir(parents=True)
+    for name in ("train.py", "sub/config.json"):
+        (folder / name).write_text("packed")
+        os.utime(folder / name, (OLD, OLD))
+    (tmp_path / "kept").mkdir()
+    return folder
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> str:
+    """A PATH with `sh` and `tar` only."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for program in ("sh", "tar"):
+        (folder / program).symlink_to(f"/bin/{program}")
+    return str(folder)
+
+
+def script(work: Path, command: str, **variables: object) -> str:
+    """Return the script for a command."""
+    defaults: dict[str, object] = {
+        "command": command,
+        "kept": work.with_name("kept"),
+        "most": 1_000_000,
+        "seconds": 60,
+        "never": ".env|*.pem|.git|__pycache__",
+        "allowed": ".env.example",
+        "too_large": "too large:",
+        "too_slow": "too slow",
+    }
+    lines = [f"{name}={shlex.quote(str(value))}" for name, value in (defaults | variables).items()]
+    return "\n".join([*lines, SCRIPT.read_text("utf-8")])
+
+
+def run(work: Path, command: str, shell: str = "sh", path: str = os.defpath, **variables: object) -> tuple[int, str]:
+    """Run a command, and return its exit code and output."""
+    done = subprocess.run(
+        [*shell.split(), "-c", script(work, command, **variables)],
+        cwd=work,
+        env={"PATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+def kept(work: Path) -> dict[str, int]:
+    """Return the kept files with their sizes."""
+    folder = work.with_name("kept")
+    return {str(path.relative_to(folder)): path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("shell", ["/bin/dash", "/bin/bash", "/bin/bash --posix"])
+def test_new_and_changed_files_are_kept(work: Path, shell: str) -> None:
+    command = (
+        "echo 1 > model.npz; echo changed > sub/config.json; mkdir -p 'a b/c'; echo 22 > 'a b/c/图.png'; "
+        "mkdir .git env conda conda/conda-meta; touch .git/HEAD .env .env.example k.pem env/pyvenv.cfg env/x conda/y; "
+        "ln -s /etc link; ln -s train.py other; exit 7"
+    )
+    assert run(work, command, shell) == (7, "")
+    assert kept(work) == {"model.npz": 2, "sub/config.json": 8, "a b/c/图.png": 3, ".env.example": 0}
+
+
+def test_shell_and_tar_suffice(work: Path, bare: str) -> None:
+    command = "echo 1 > a; printf 22 > 'b c'; exit 3"
+    assert run(work, command, path=bare, most=2) == (3, "too large: b c\n")
+    assert kept(work) == {"a": 2}
+
+
+def test_smallest_files_come_first(work: Path) -> None:
+    command = "for n in 300000 900000 500 400000; do head -c $n /dev/zero > f$n; done"
+    code, output = run(work, command)
+    assert (code, output) == (0, "too large: f900000\n")
+    assert kept(work) == {"f300000": 300_000, "f400000": 400_000, "f500": 500}
+
+
+def test_many_files_are_kept(work: Path) -> None:
+    assert run(work, "n=0; while [ $n -lt 405 ]; do echo $n > f$n; n=$((n + 1)); done") == (0, "")
+    assert len(kept(work)) == 405
+
+
+def test_fresh_files_of_the_platform_are_not_kept(work: Path) -> None:
+    """Code that the platform mounts or unpacks may have a new time."""
+    os.utime(work / "train.py")
+    assert run(work, "touch new") == (0, "")
+    assert kept(work) == {"new": 0}
+
+
+def test_failed_copy_keeps_the_exit_code(work: Path) -> None:
+    assert run(work, "echo 1 > a; exit 4", kept="/proc/nowhere")[0] == 4
+
+
+def test_instances_have_folders_of_their_own(work: Path) -> None:
+    assert run(work, "echo 1 > a", RANK=2) == (0, "")
+    assert kept(work) == {"worker-2/a": 2}
+
+
+def test_time_limit_ends_the_copy(work: Path, bare: str) -> None:
+    (Path(bare) / "sleep").symlink_to("/bin/true")  # The time is over at once.
+    (Path(bare) / "tar").unlink()
+    (Path(bare) / "ls").symlink_to("/bin/ls")
+    os.mkfifo(work.with_name("gate"))
+    (Path(bare) / "tar").write_text(f"#!/bin/sh\nread -r _ <{work.with_name('gate')}\n")
+    (Path(bare) / "tar").chmod(0o755)
+    assert run(work, "echo 1 > a; exit 5", path=bare) == (5, "too slow\n")
+    os.close(os.open(work.with_name("gate"), os.O_RDWR))  # Lets it end.
+
+
+def test_sigterm_reaches_the_command_and_its_files_are_kept(work: Path) -> None:
+    command = "trap 'echo 1 > late; exit 9' TERM; echo up; while :; do sleep 0.05; done"
+    with subprocess.Popen(["sh", "-c", script(work, command)], cwd=work, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "up\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 9
+    assert kept(work) == {"late": 2}
