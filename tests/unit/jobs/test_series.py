@@ -156,10 +156,11 @@ def test_texts_are_stored_up_to_a_limit(folder: Path) -> None:
 
 def test_number_of_metrics_is_limited(folder: Path) -> None:
     writer = SeriesWriter(folder)
-    writer.append(piece(*(point(0, f"m{n}") for n in range(MOST_METRICS))))
-    assert not writer.is_full
-    writer.append(piece(point(0, "late"), point(1, "m0")))
-    assert writer.is_full
+    full = []
+    for points in ([point(0, f"m{n}") for n in range(MOST_METRICS)], [point(0, "late"), point(1, "m0")]):
+        writer.append(piece(*points))
+        full.append(writer.is_full)
+    assert full == [False, True]
     assert len(Series(folder).latest()) == MOST_METRICS
     assert Series(folder).read("late") == []
     assert [one.step for one in Series(folder).read("m0")] == [0, 1]  # Known metrics still grow.
