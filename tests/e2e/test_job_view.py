@@ -16,6 +16,7 @@ from .conftest import Lab, execute, last_number, open_notebook, run_cells
 VIEW = ".jp-pai-Job"
 STATUS = f"{VIEW}-head [role=status] .jp-pai-Status"
 LONG = 60_000
+TIME = r"(\d+ \w+ )?[\d.]+ (s|min)"
 
 
 def train(folder: Path, before: str = "", after: str = "") -> tuple[str, str]:
@@ -31,16 +32,22 @@ def status(page: Page, word: str) -> None:
 
 
 def test_job_view_updates_live(lab: Lab, page: Page, tmp_path: Path) -> None:
-    cells = train(tmp_path, "for n in range(3): print('epoch', n)", "print('loss=0.25')")
+    reports = "from jupyter_pai import report\nreport.progress(0.01)"
+    cells = train(tmp_path, f"for n in range(3): print('epoch', n)\n{reports}", "print('loss=0.25')")
     lab.write("a.ipynb", *cells)
     open_notebook(page, lab, "a.ipynb")
     run_cells(page, 2)
     status(page, "running")
     log = page.locator(f"{VIEW}-log")
     expect(log).to_have_text("epoch 0\nepoch 1\nepoch 2", timeout=LONG)
+    facts = page.locator(f"{VIEW}-facts").first
+    expect(facts).to_have_text(re.compile(rf"^\w{{8}} · local · {TIME} · 1 %$"), timeout=LONG)
+    expect(page.locator(".jp-pai-Progress")).to_have_text(re.compile(rf"^1 % · about {TIME} left$"))
+    elapsed = facts.inner_text()
     # The restarted kernel does not know the job; the view still updates.
     (kernel,) = lab.rest("GET", "/api/kernels")
     lab.rest("POST", f"/api/kernels/{kernel['id']}/restart", {})
+    expect(facts).not_to_have_text(elapsed)
     (tmp_path / "go").touch()
     expect(log).to_contain_text("loss=0.25", timeout=LONG)
     status(page, "succeeded")
@@ -191,6 +198,9 @@ def test_failed_job_shows_its_reason_and_fix(lab: Lab, page: Page, tmp_path: Pat
     trouble = page.locator(f"{VIEW}-trouble")
     expect(trouble).to_contain_text("`no_such_module` is missing")
     expect(trouble).to_contain_text("--requirement no_such_module")
+    log = page.locator(f"{VIEW}-log")
+    expect(log).to_contain_text("Traceback (most recent call last):", timeout=LONG)
+    expect(log).to_contain_text("ModuleNotFoundError: No module named 'no_such_module'")
 
 
 def test_reopened_notebook_is_live_after_all_processes_were_killed(lab: Lab, page: Page, tmp_path: Path) -> None:

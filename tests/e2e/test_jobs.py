@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, TimeoutError as PlaywrightTimeout, expect
 
 from .accessibility import faults
-from .conftest import Lab
+from .conftest import Lab, execute
 
 LONG = 60_000
 ROW = ".jp-pai-JobRow"
@@ -49,20 +49,8 @@ def row(page: Page, name: str) -> Locator:
     return page.locator(ROW, has=page.locator(".jp-pai-JobRow-name", has_text=name))
 
 
-def test_list_is_live_filtered_and_deletes_many(lab: Lab, page: Page, tmp_path: Path) -> None:
-    lab.write("work/a.ipynb", "1")
-    open_panel(page, lab, "/tree/work/a.ipynb?reset&")
-    expect(page.locator(".jp-pai-Jobs-none")).to_contain_text("%%pai_train")
-    submit(lab, "alpha", labels={"team": "a"}, notebook="work/a.ipynb")
-    submit(lab, "beta", "exit 3")
-    submit(lab, "gamma", "echo '[pai] {\"progress\": 0.5}'; " + waiting(tmp_path))
-    expect(page.locator(ROW)).to_have_count(3, timeout=LONG)
-    expect(row(page, "alpha")).to_contain_text("succeeded", timeout=LONG)
-    expect(row(page, "beta")).to_contain_text("failed", timeout=LONG)
-    expect(row(page, "gamma")).to_contain_text("running · 50 %", timeout=LONG)
-    expect(page.locator(".jp-pai-StatusItem")).to_have_text("1 job", timeout=LONG)
-    expect(page.locator(".jp-toast-message", has_text="beta failed: ")).to_be_visible(timeout=LONG)
-
+def filter_list(page: Page) -> None:
+    """Filter the list by name, status, label and notebook."""
     page.get_by_label("Search by name").fill("et")
     expect(page.locator(ROW)).to_have_count(1)
     expect(row(page, "beta")).to_be_visible()
@@ -81,10 +69,45 @@ def test_list_is_live_filtered_and_deletes_many(lab: Lab, page: Page, tmp_path: 
     page.locator(".jp-pai-JobFilters").get_by_label("Notebook").select_option("")
     expect(page.locator(ROW)).to_have_count(3)
 
+
+def turn_notifications_off(page: Page) -> None:
+    """Change the setting in the settings editor, and wait until the page has loaded the saved value."""
+    execute(page, "settingeditor:open", query="Training jobs")
+    box = page.locator(".jp-SettingsPanel").get_by_label("Notify when a job ends")
+    box.wait_for(timeout=LONG)
+    path = "/lab/api/settings/jupyter-pai:page"
+    with page.expect_response(lambda reply: path in reply.url and reply.request.method == "GET") as saved:
+        box.uncheck()
+    saved.value.finished()
+
+
+def test_list_is_live_filtered_and_deletes_many(lab: Lab, page: Page, tmp_path: Path) -> None:
+    sockets: list[str] = []
+    page.on("websocket", lambda socket: sockets.append(socket.url) if "/pai/" in socket.url else None)
+    lab.write("work/a.ipynb", "1")
+    open_panel(page, lab, "/tree/work/a.ipynb?reset&")
+    expect(page.locator(".jp-pai-Jobs-none")).to_contain_text("%%pai_train")
+    submit(lab, "alpha", labels={"team": "a"}, notebook="work/a.ipynb")
+    submit(lab, "beta", "exit 3")
+    submit(lab, "gamma", "echo '[pai] {\"progress\": 0.5}'; echo epoch 1; " + waiting(tmp_path))
+    expect(page.locator(ROW)).to_have_count(3, timeout=LONG)
+    expect(row(page, "alpha")).to_contain_text("succeeded", timeout=LONG)
+    expect(row(page, "beta")).to_contain_text("failed", timeout=LONG)
+    expect(row(page, "gamma")).to_contain_text("running · 50 %", timeout=LONG)
+    expect(page.locator(".jp-pai-StatusItem")).to_have_text("1 job", timeout=LONG)
+    expect(page.locator(".jp-toast-message", has_text="beta failed: ")).to_be_visible(timeout=LONG)
+
+    filter_list(page)
     toast = page.locator(".Toastify__toast", has_text="beta failed: ")
     toast.get_by_role("button", name="Open").click()
     expect(page.get_by_role("group", name="Training job beta")).to_be_visible(timeout=LONG)
     assert page.evaluate(UNDESCRIBED) == []
+    # One WebSocket serves the list, the tabs and the log.
+    row(page, "gamma").click()
+    view = page.get_by_role("group", name="Training job gamma")
+    view.get_by_role("tab", name="Logs").click(timeout=LONG)
+    expect(view.locator(".jp-pai-Log-text")).to_contain_text("epoch 1", timeout=LONG)
+    assert len(sockets) == 1
 
     page.get_by_role("listbox").focus()
     page.keyboard.press("Control+a")
@@ -96,9 +119,12 @@ def test_list_is_live_filtered_and_deletes_many(lab: Lab, page: Page, tmp_path: 
     dialog.get_by_role("button", name="Delete").click()
     expect(page.locator(ROW)).to_have_count(1)
     expect(page.locator(".jp-pai-JobSelection")).to_contain_text("1 selected")
+    turn_notifications_off(page)
     (tmp_path / "go").touch()
     expect(row(page, "gamma")).to_contain_text("succeeded", timeout=LONG)
+    # The page counts active jobs a moment after it has notified about ended ones.
     expect(page.locator(".jp-pai-StatusItem")).to_have_text("0 jobs", timeout=LONG)
+    expect(page.locator(".jp-toast-message", has_text="gamma")).to_have_count(0)
 
 
 def test_job_tabs_are_restored_and_the_list_recovers_after_a_disconnection(

@@ -18,6 +18,9 @@ from .conftest import Lab, execute, open_notebook
 from .test_job_view import output
 
 LONG = 60_000
+# Creates its event file when the test allows it.
+WAIT = "while not (place / 'go').exists(): time.sleep(0.02)\n"
+SCRIPT = TRAIN.replace("writer = ", f"{WAIT}writer = ")
 
 
 @pytest.fixture
@@ -27,14 +30,15 @@ def lab(home: Home, tmp_path: Path) -> Iterator[Lab]:
     started = Lab(root, "/user/x/")
     started.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
     yield started
-    (tmp_path / "enough").touch()
+    for name in ("go", "enough"):
+        (tmp_path / name).touch()
     started.stop()
 
 
 def test_button_starts_tensorboard_and_a_tab_shows_the_scalar(lab: Lab, page: Page, home: Home, tmp_path: Path) -> None:
     (tmp_path / "steps").write_text("3")
     command = f"{sys.executable} train.py {tmp_path}"
-    spec = {"name": "digits", "command": command, "source": {"files": {"train.py": TRAIN}}}
+    spec = {"name": "digits", "command": command, "source": {"files": {"train.py": SCRIPT}}}
     job = lab.rest("POST", "/pai/api/v1/jobs", {"spec": spec})["job"]["id"]
     lab.write("a.ipynb", "1", outputs=[output(job, "")])
     open_notebook(page, lab, "a.ipynb")
@@ -43,6 +47,12 @@ def test_button_starts_tensorboard_and_a_tab_shows_the_scalar(lab: Lab, page: Pa
     expect(view.get_by_role("button", name="Start TensorBoard")).to_be_visible(timeout=LONG)
     assert not boards(home.path.parent)
     other = lab.rest("POST", "/pai/api/v1/jobs", {"spec": spec | {"name": "letters"}})["job"]["id"]
+    # A message replaces the page of a job without event files.
+    view.get_by_role("button", name="Start TensorBoard").click()
+    message = "has written nothing for TensorBoard yet. Its script writes event files into"
+    expect(view.get_by_role("alert")).to_contain_text(message, timeout=LONG)
+    expect(page.locator("iframe")).to_have_count(0)
+    (tmp_path / "go").touch()
     until(lambda: any((home.job(job).path / "output" / "tensorboard").glob("*tfevents*")))
     view.get_by_role("button", name="Start TensorBoard").click()
     running = view.get_by_role("region", name="TensorBoard is running")

@@ -329,7 +329,9 @@ def test_train_form_works_in_notebook_7(lab: Lab, page: Page) -> None:
         form(page).get_by_role("button", name=re.compile("ubmit$")).click()
     expect(opened.value.locator(".jp-pai-Job")).to_contain_text("done", timeout=LONG)
     assert opened.value.evaluate("window.opener") is None
-    # A browser that blocks a delayed pop-up allows one after another click.
+    # A command replaces the notebook. A browser that blocks a delayed pop-up allows one after another click.
+    entry_point(form(page)).select_option(label="Command…")
+    form(page).get_by_label("Command", exact=True).fill("echo by a command")
     page.evaluate("() => { window.allowed = window.open; window.open = () => null; }")
     form(page).get_by_role("button", name=re.compile("ubmit$")).click()
     toast = page.locator(".Toastify__toast", has_text="The browser blocked the new page.")
@@ -337,7 +339,8 @@ def test_train_form_works_in_notebook_7(lab: Lab, page: Page) -> None:
     page.evaluate("() => { window.open = window.allowed; }")
     with page.expect_popup() as opened:
         toast.get_by_role("button", name="Open").click()
-    expect(opened.value.locator(".jp-pai-Job")).to_contain_text("done", timeout=LONG)
+    expect(opened.value.locator(".jp-pai-Job-log")).to_have_text("by a command", timeout=LONG)
+    assert begun(lab)[0]["spec"]["command"] == "echo by a command"
     page.goto(f"{lab.url}/tree/work?token={lab.token}")
     page.locator(".lm-TabBar-tab", has_text=re.compile("^Train$")).click(timeout=LONG)
     expect(form(page).get_by_role("heading", name="work")).to_be_visible(timeout=LONG)

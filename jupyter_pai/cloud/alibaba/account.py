@@ -71,8 +71,8 @@ class AliyunSettings(ProfileSettings):
     price_limit: float | None = Field(
         None,
         ge=0,
-        title=N_("Confirm above"),
-        description=N_("Ask for confirmation before submitting a job that may cost more than this per hour."),
+        title=N_("Price limit"),
+        description=N_("If set, submits outside of a quota ask for confirmation. PAI publishes no prices to compare."),
     )
     requests_per_second: float = Field(
         10,

@@ -168,7 +168,7 @@ def test_json_output_is_one_object(cli: Cli, folder: Path) -> None:
     assert list(result) == FIELDS
     assert done.stderr == "acc=0.5\n"
     assert (result["status"], result["exit_code"], result["backend"]) == ("succeeded", 0, "local")
-    assert set(result["outputs"]) == {"model", "checkpoints", "tensorboard"}
+    assert set(result["outputs"]) == {"model", "checkpoints", "tensorboard", "files", "figures"}
     assert result["metrics"]["acc"].keys() == {"value", "step", "time"}
     shown = json.loads(cli("show", result["id"], "--json").stdout)
     assert list(shown) == [*FIELDS, "spec", "provenance"]
@@ -346,6 +346,15 @@ def test_prune_previews_confirms_and_removes(cli: Cli, folder: Path, home: Home)
     assert "Unpinned" in cli("unpin", "kept").stdout
     assert cli("prune", "--status", "succeeded", "--yes").returncode == 0
     assert list(home.jobs.iterdir()) == []
+
+
+def test_jobs_are_sorted_by_a_hyperparameter(cli: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    for value in ("10", "1", "2"):
+        job(cli, "--command", "true", "--hp", f"lr={value}", "--name", value)
+    for order, names in (("asc", ["1", "2", "10"]), ("desc", ["10", "2", "1"])):
+        listed = json.loads(cli("list", "--sort", "hp:lr", "--order", order, "--json").stdout)
+        assert [one["name"] for one in listed] == names
 
 
 def test_jobs_are_listed_by_notebook(cli: Cli, folder: Path) -> None:

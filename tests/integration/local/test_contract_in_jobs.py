@@ -36,6 +36,7 @@ def report_of(handle: JobHandle) -> dict[str, Any]:
 
 def test_script_receives_variables_inputs_and_hyperparameters(engine: EmbeddedClient, folder: Path) -> None:
     script(folder, TELL)
+    (folder / ".env").write_text("PAI_OF_DOTENV=1\n")
     (folder / "data").mkdir()
     (folder / "data/a.csv").write_text("1")
     handle = submit(
@@ -59,6 +60,7 @@ def test_script_receives_variables_inputs_and_hyperparameters(engine: EmbeddedCl
     assert environment["PAI_OUTPUT_LOGS"] == environment["PAI_OUTPUT_TENSORBOARD"] == "/ml/output/tensorboard/"
     assert json.loads(environment["PAI_HPS"])["学习率"] == "高"
     assert "PAI_HPS_" not in environment
+    assert "PAI_OF_DOTENV" not in environment
     assert (environment["WORLD_SIZE"], environment["RANK"], environment["PYTHONUNBUFFERED"]) == ("1", "0", "1")
     assert any("学习率" in note for note in handle.info["notes"])
     assert handle.outputs["predictions"] == (folder.parent / "predictions").as_uri() + "/"
@@ -78,7 +80,7 @@ def test_contract_files_and_folders_exist(engine: EmbeddedClient, folder: Path) 
     log = handle.logs()
     assert json.loads(log[: log.index("}") + 1]) == {"batch-size": "32", "b": "True"}
     assert "datasibling\n" in log
-    assert log.splitlines()[-2:] == ["input, output, usercode", "checkpoints, logs, model, tensorboard"]
+    assert log.splitlines()[-2:] == ["input, output, usercode", "checkpoints, figures, files, logs, model, tensorboard"]
     model = Path(handle.outputs["model"].removeprefix("file://"))
     assert (model / "w").read_text() == "weights\n"
     assert (model.parent / "tensorboard/e").read_text() == (model.parent / "logs/e").read_text() == "event\n"
@@ -144,7 +146,7 @@ def test_user_variables_override_and_server_tokens_are_removed(
     monkeypatch.setenv("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     log = submit(engine, "env", environment={"PYTHONUNBUFFERED": "0", "MINE": "1"}).wait().logs()
     assert "must-not-leak" not in log
-    assert "MPLBACKEND" not in log
+    assert "MPLBACKEND=module://jupyter_pai_figures\n" in log
     assert "PYTHONUNBUFFERED=0\n" in log
     assert "MINE=1\n" in log
 

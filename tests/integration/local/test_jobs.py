@@ -134,11 +134,15 @@ def test_rerun_uses_the_same_code(engine: EmbeddedClient, folder: Path) -> None:
 
 
 def test_delete_removes_job_files_and_unused_code(engine: EmbeddedClient, folder: Path, home: Home) -> None:
-    script(folder, "print(1)")
+    script(folder, "import os; open(os.environ['PAI_OUTPUT_MODEL'] + '/weights', 'w').close(); raise ValueError")
     one = submit(engine, folder=folder, entry_point="train.py").wait()
     two = submit(engine, folder=folder, entry_point="train.py").wait()
     archives = list(home.sources.glob("*.tar.gz"))
     assert len(archives) == 1
+    # The folder of a failed job is kept until the job is deleted.
+    assert one.status == "failed"
+    for name in ("ml/usercode/train.py", "log", "output/model/weights"):
+        assert (home.job(one.id).path / name).exists(), name
     one.delete()
     assert not home.job(one.id).path.exists()
     assert archives[0].exists()

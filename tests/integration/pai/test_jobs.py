@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
+from jupyter_pai.client.job import JobHandle
 from jupyter_pai.core.errors import Conflict, NotFound, Refused, SpecError, Unconfirmed, Unsupported
 
 from ...conftest import script, submit, until
@@ -44,11 +46,16 @@ def test_user_args_reach_the_command(engine: EmbeddedClient, pai: StandIn, folde
     assert "['--name', 'two words', '--q', \"it's\", '--neg=-x', '--学习率', '0.1']\n" in job.wait().logs()
 
 
-def test_failed_job_has_a_reason(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
-    script(folder, "raise ValueError('no data')")
+def test_failed_job_has_a_reason_and_keeps_its_log(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
+    script(folder, "print(*map('line {}'.format, range(2500)), sep='\\n', flush=True)\nraise ValueError('no data')")
     job = submit(engine, folder=folder, entry_point="train.py", profile="pai").wait()
-    assert job.reason == "ValueError: no data (train.py, line 1)"
+    assert job.reason == "ValueError: no data (train.py, line 2)"
     assert job.exit_code == 1
+    pai.expire_log(job.info["remote_id"])
+    with closing(EmbeddedClient()) as restarted:
+        log = JobHandle(restarted.call("show", job=job.id), restarted).logs()
+    assert [line for line in log.splitlines() if line.startswith("line ")] == [f"line {n}" for n in range(2500)]
+    assert "Traceback (most recent call last):\n" in log
 
 
 def test_growing_log_and_its_metrics_are_read(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:

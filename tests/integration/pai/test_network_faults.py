@@ -150,6 +150,22 @@ def test_expired_key_is_reported_until_it_is_renewed(
         engine.close()
 
 
+def test_unresponsive_platform_delays_no_other_profile(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
+    wait = "while [ ! -e {} ]; do sleep 0.05; done".format
+    remote = submit(engine, wait(tmp_path / "remote"), profile="pai")
+    local = submit(engine, wait(tmp_path / "local"), profile="local")
+    until(lambda: remote.status == local.status == "running")
+    pai.faults.add("reset", "paistudio:GetTrainingJob")
+    until(lambda: remote.info and pai.faults.struck)
+    (tmp_path / "local").touch()
+    assert local.wait().status == "succeeded"
+    assert not remote.reason  # The request is still retried.
+    until(lambda: remote.reason)
+    assert "No response from" in remote.reason
+    assert remote.status == "running"
+    (tmp_path / "remote").touch()
+
+
 def test_wrong_clock_is_reported(engine: EmbeddedClient, pai: StandIn) -> None:
     pai.set_clock(20 * 60)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,11 +46,20 @@ def hub_server(home: Home, tmp_path: Path) -> Iterator[HubServer]:
     hub.close()
 
 
+def select_chinese() -> None:
+    """Write the setting of JupyterLab's menu *Language*."""
+    folder = Path(os.environ["JUPYTER_CONFIG_DIR"], "lab/user-settings/@jupyterlab/translation-extension")
+    folder.mkdir(parents=True)
+    (folder / "plugin.jupyterlab-settings").write_text(json.dumps({"locale": "zh_CN"}, indent=4))
+
+
 def test_kernel_finds_its_single_user_server(hub_server: HubServer) -> None:
+    select_chinese()
     notebook = hub_server.notebook()
     output = notebook.run("from jupyter_pai import connect; print(type(connect()).__name__, connect().info.scheme)")
     assert output.text == "HttpClient jupyter-pai\n"
     assert notebook.run("%pai submit --command 'echo hi' --wait").text.startswith("hi\n")
+    assert "没有作业 `nothing`" in notebook.run("%pai show nothing", check=False).error
 
 
 def test_hub_variables_replace_the_info_file(hub_server: HubServer) -> None:
