@@ -30,8 +30,11 @@ __all__ = [
 # The output channels of every job. `logs` is the older name of `tensorboard`: both lead to the same folder.
 CHANNELS = ("model", "checkpoints", "tensorboard")
 ALIASES = {"logs": "tensorboard"}
-# The additional output channel for the files that a job writes beside its code.
+# The additional output channels for the files that a job writes beside its code, and for the figures that it shows.
 FILES = "files"
+FIGURES = "figures"
+# The backend of matplotlib that keeps figures; see the package's folder `backends/runtime/plots`.
+MPLBACKEND = "module://jupyter_pai_figures"
 # The additional output channel of a job that runs a notebook, for the executed notebook.
 NOTEBOOK = "notebook"
 

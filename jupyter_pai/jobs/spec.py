@@ -239,9 +239,10 @@ class JobSpec(Value):
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """The standard output channels of the job. Its own channel `files` replaces the standard one."""
-        files = () if contract.FILES in map(str.lower, self.outputs) else (contract.FILES,)
-        return (*contract.CHANNELS, *files, *((contract.NOTEBOOK,) if self.runs_notebook else ()))
+        """The standard output channels of the job. Its own channels replace `files` and `figures`."""
+        own = {name.lower() for name in self.outputs}
+        more = (contract.FILES, contract.FIGURES, *((contract.NOTEBOOK,) if self.runs_notebook else ()))
+        return (*contract.CHANNELS, *(name for name in more if name == contract.NOTEBOOK or name not in own))
 
     @property
     def command_line(self) -> str:

@@ -42,6 +42,30 @@ def row(channel: Locator, path: str) -> Locator:
     return channel.locator(f'tr[data-path="{path}"]')
 
 
+FIGURES = """
+import os, time
+from pathlib import Path
+figures = Path(os.environ["PAI_OUTPUT_FIGURES"])
+for width in (40, 50):
+    (figures / f"figure-{width}.svg").write_text(
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20"><rect width="40" height="20"/></svg>')
+(figures / "notes.txt").write_text("not a picture")
+while True:
+    time.sleep(0.01)
+"""
+
+
+def test_figures_are_displayed_while_the_job_runs(lab: Lab, page: Page) -> None:
+    lab.write("work/a.ipynb", "%load_ext jupyter_pai", f"%%pai_train --name figures\n{FIGURES}")
+    open_notebook(page, lab, "work/a.ipynb")
+    run_cells(page, 2)
+    figures = page.get_by_role("list", name="Figures").locator("img")
+    expect(figures).to_have_count(2, timeout=LONG)
+    page.wait_for_function("document.querySelectorAll('.jp-pai-Figures img')[1].naturalWidth === 50")
+    assert figures.first.get_attribute("alt") == "figure-40.svg"
+    expect(page.locator(".jp-pai-Job")).to_contain_text("running")
+
+
 def test_files_are_previewed_without_running(lab: Lab, page: Page) -> None:
     channel = open_outputs(page, lab, CODE)
     expect(channel.locator("tbody tr")).to_have_count(6, timeout=LONG)

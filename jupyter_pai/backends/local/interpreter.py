@@ -8,15 +8,16 @@ import sys
 from difflib import get_close_matches
 from pathlib import Path
 
+from ...core import contract
 from ...core.errors import BadInput
 from ...core.i18n import _
 from .liveness import read_text
 
 # Prefixes of variables that are not passed to jobs: tokens and addresses of the server, the contract of a surrounding
-# job, and this process's interpreter.
+# job, this process's interpreter, and the backend of matplotlib (see `figure_backend`).
 _DROPPED = (
     *("JUPYTERHUB_", "JUPYTER_TOKEN", "JUPYTER_PAI_", "JUPYTER_SERVER_", "JPY_", "PAI_"),
-    *("PYTHONHOME", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__"),
+    *("PYTHONHOME", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__", "MPLBACKEND"),
 )
 
 
@@ -71,9 +72,13 @@ def _conda() -> dict[str, str]:
 def search_environment(python: str) -> dict[str, str]:
     """Return the environment variables of this process, adapted to a job that runs with `python`."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(_DROPPED)}
-    if environment.get("MPLBACKEND", "").startswith("module://"):
-        del environment["MPLBACKEND"]  # The inline backend of a kernel; jobs have no cells.
     prefix = os.path.dirname(os.path.dirname(python))
     if os.path.exists(os.path.join(prefix, "pyvenv.cfg")):
         environment["VIRTUAL_ENV"] = prefix
     return environment
+
+
+def figure_backend() -> str:
+    """Return the backend of matplotlib that the user has set, otherwise ours. A kernel sets one that needs cells."""
+    own = os.environ.get("MPLBACKEND", "")
+    return contract.MPLBACKEND if not own or own.startswith("module://") else own

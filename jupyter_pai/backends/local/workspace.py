@@ -176,8 +176,10 @@ class Workspace:
         if self.container:
             return self.container.environment(self.variables())
         environment = interpreter.search_environment(self.job.python)
-        if not self.own_python:
-            environment["PYTHONPATH"] = os.pathsep.join(filter(None, [environment.get("PYTHONPATH"), str(self.lib)]))
+        ours = [] if self.own_python else [str(self.lib)]
+        environment["PYTHONPATH"] = os.pathsep.join(
+            filter(None, [environment.get("PYTHONPATH"), *ours, str(_PACKAGE / _FIGURES)])
+        )
         environment["PATH"] = launcher.search_path(
             str(self.shims), self.job.python, environment.get("PATH", os.defpath)
         )
@@ -190,6 +192,8 @@ class Workspace:
             "JUPYTER_PAI_JOB_ID": self.job.id,
             "JUPYTER_PAI_LANGUAGE": language(),
             "PYTHONUNBUFFERED": "1",
+            # A notebook shows its figures itself.
+            **({} if self.spec.runs_notebook else {"MPLBACKEND": interpreter.figure_backend()}),
             "MASTER_ADDR": "127.0.0.1",
             "WORLD_SIZE": str(self.spec.instance_count),  # Port and rank are set at the start.
             **({"CUDA_VISIBLE_DEVICES": ""} if self.spec.gpu == 0 else {}),
@@ -208,6 +212,7 @@ class Workspace:
         (package / "__init__.py").write_text(_TRAVELLING, "utf-8")
         if self.container:
             shutil.copy(_PACKAGE / _LAUNCHER, self.lib)
+            shutil.copy(_PACKAGE / _FIGURES / "jupyter_pai_figures.py", self.lib)
             if self.requirements.exists():
                 shutil.copy(self.requirements, self.lib)
         if self.spec.runs_notebook:
@@ -241,6 +246,7 @@ def load_ipython_extension(shell):
 # Its subpackages; other modules are found in an installed package.
 _TRAVELLING_FOLDER = "from pkgutil import extend_path\n\n__path__ = extend_path(__path__, __name__)\n"
 _LAUNCHER = "backends/runtime/launcher.py"
+_FIGURES = "backends/runtime/plots"
 _TRAVELS = ("report.py", "core/i18n.py", "backends/runtime/magics.py")
 _TRAVELS_WITH_NOTEBOOKS = (
     "core/contract.py",

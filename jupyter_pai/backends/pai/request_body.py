@@ -38,7 +38,7 @@ ARCHIVE = "source.tar.gz"
 # The code is unpacked elsewhere in both cases. Example projects also use `logs` for the tensorboard channel.
 _PROLOGUE = f"""\
 if [ -f {ARCHIVE} ]; then
-  if [ "$several" ] || [ ! -w . ] || grep -q ' /ml/usercode/\\{{0,1\\}} ' /proc/mounts 2>/dev/null; then
+  if [ "$pai_several" ] || [ ! -w . ] || grep -q ' /ml/usercode/\\{{0,1\\}} ' /proc/mounts 2>/dev/null; then
     PAI_WORKING_DIR=$(mktemp -d)/ && tar -xzf {ARCHIVE} -C "$PAI_WORKING_DIR" && cd "$PAI_WORKING_DIR" || exit 125
     export PAI_WORKING_DIR
   else
@@ -47,12 +47,17 @@ if [ -f {ARCHIVE} ]; then
 fi
 : "${{PAI_OUTPUT_TENSORBOARD:=/ml/output/tensorboard/}}"
 export PAI_OUTPUT_TENSORBOARD PAI_OUTPUT_LOGS="$PAI_OUTPUT_TENSORBOARD" PYTHONUNBUFFERED=1
+if [ "$pai_figures" ] && mkdir -p /tmp/jupyter-pai; then
+  printf '%s' "$pai_figures" >/tmp/jupyter-pai/jupyter_pai_figures.py
+  export PYTHONPATH="${{PYTHONPATH:+$PYTHONPATH:}}/tmp/jupyter-pai" MPLBACKEND="${{MPLBACKEND:-{contract.MPLBACKEND}}}"
+  export PAI_OUTPUT_FIGURES="${{PAI_OUTPUT_FIGURES:-/ml/output/figures}}"
+fi
 [ -e /ml/output/logs ] || ln -s tensorboard /ml/output/logs 2>/dev/null
 """
 
 
 # Also for other platforms that run a job in an image.
-_KEEP_FILES = Path(launcher.__file__).with_name("keep_files.sh")
+_RUNTIME = Path(launcher.__file__).parent
 
 
 @dataclass(frozen=True)
@@ -206,14 +211,13 @@ def script_of(spec: JobSpec, target: Destination) -> str:
     platform's variable. The command runs in a shell of its own, so that options of `set` or a trailing comment do not
     affect this script; stdin is empty, as on every backend.
     """
-    several = "1" if spec.instance_count > 1 else ""
-    if contract.FILES not in spec.channels or not target.files_limit:
-        return f"several={several}\n{_PROLOGUE}exec sh -c {shlex.quote(spec.command_line)} </dev/null\n"
     limits = {"size": show_size(target.files_limit), "n": target.files_time_limit}
     too_large = _("Files beside the code were not kept, as they exceed {size} together (`files_limit`):")
     too_slow = _("Not all files beside the code were kept: it took more than {n} seconds (`files_time_limit`).")
+    figures = "" if spec.runs_notebook else (_RUNTIME / "plots/jupyter_pai_figures.py").read_text("utf-8")
     variables = {
-        "several": several,
+        "several": "1" if spec.instance_count > 1 else "",
+        "figures": figures,
         "command": spec.command_line,
         "kept": f"/ml/output/{contract.FILES}",
         "most": str(target.files_limit),
@@ -223,6 +227,8 @@ def script_of(spec: JobSpec, target: Destination) -> str:
         "too_large": f"[jupyter-pai] {too_large.format(**limits)}",
         "too_slow": f"[jupyter-pai] {too_slow.format(**limits)}",
     }
-    lines = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
-    keep = re.sub(r"(?m)^ *#.*\n", "", _KEEP_FILES.read_text("utf-8"))
+    lines = [f"pai_{name}={shlex.quote(value)}" for name, value in variables.items()]
+    keep = re.sub(r"(?m)^ *#.*\n", "", (_RUNTIME / "keep_files.sh").read_text("utf-8"))
+    if contract.FILES not in spec.channels or not target.files_limit:
+        keep = 'exec sh -c "$pai_command" </dev/null\n'
     return "\n".join([*lines, _PROLOGUE, keep])

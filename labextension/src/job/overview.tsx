@@ -11,6 +11,7 @@ import type { ITabProps } from '../ui/context.js';
 import { moment } from '../ui/format.js';
 import { JobLink } from '../ui/joblink.js';
 import { Facts, Section } from '../ui/section.js';
+import { Figures } from './figures.js';
 import { Labels } from './labels.js';
 import { LogTail } from './logtail.js';
 import { Provenance } from './provenance.js';
@@ -31,6 +32,7 @@ export function Overview(props: ITabProps): React.JSX.Element {
       <Progress job={job} trans={trans} isVisible={props.isVisible} />
       {job.reason && <p className="jp-pai-Job-trouble">{[job.reason, job.fix].filter(Boolean).join(' ')}</p>}
       <LogTail {...props} />
+      <Figures {...props} />
       {job.notes.length > 0 && (
         <ul className="jp-pai-Notes" aria-label={trans.__('Notes')}>
           {job.notes.map((note, n) => (

@@ -89,12 +89,17 @@ def test_container_job_follows_the_contract(podman: EmbeddedClient, folder: Path
     assert "False False" in lines
     assert (tmp_path / "extra/file").read_text() == "EXTRA"
     files = {name: Path(uri.removeprefix("file://")) / "file" for name, uri in job.outputs.items()}
-    result = {name: file.read_text() for name, file in files.items()}
+    result = {name: file.read_text() for name, file in files.items() if name not in ("files", "figures")}
     assert result == {"model": "MODEL", "checkpoints": "CHECKPOINTS", "tensorboard": "LOGS", "extra": "EXTRA"}
-    assert all(file.stat().st_uid == os.getuid() for file in files.values())
+    assert all(file.stat().st_uid == os.getuid() for file in files.values() if file.exists())
     loss = podman.call("show", job=job.id)["metrics"]["loss"]
     assert (loss["value"], loss["step"]) == (0.5, 3)
     assert running() == []
+
+
+def test_files_beside_the_code_are_an_output(podman: EmbeddedClient) -> None:
+    job = contained(podman, "echo 1 > result.txt").wait()
+    assert job.read_file("result.txt", "files") == b"1\n"
 
 
 @pytest.mark.parametrize(("command", "code"), [("exit 7", 7), ("kill -9 $$", 137), ("nothing-here", 127)])

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
+from jupyter_pai.core import contract
 from jupyter_pai.core.errors import SpecError
 
 from ...conftest import submit
@@ -86,7 +87,7 @@ def test_options_become_request_fields(engine: EmbeddedClient, pai: StandIn) -> 
     (train,) = body["InputChannels"]
     assert (train["Options"], train["RoleArn"]) == ('{"mountType":"ossfs"}', "acs:ram::1:role/read")
     roles = {channel["Name"]: channel.get("RoleArn") for channel in body["OutputChannels"]}
-    assert roles == {"model": "acs:ram::1:role/write", "checkpoints": None, "tensorboard": None}
+    assert roles == dict.fromkeys((*contract.CHANNELS, "files", "figures")) | {"model": "acs:ram::1:role/write"}
     assert {"Key": "team", "Value": "vision"} in body["Labels"]
 
 

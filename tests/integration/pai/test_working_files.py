@@ -1,4 +1,4 @@
-"""The files that a job on the stand-in of PAI writes beside its code."""
+"""The files that a job on the stand-in of PAI writes beside its code, and its figures."""
 
 from __future__ import annotations
 
@@ -52,6 +52,13 @@ def test_stopped_job_keeps_its_files(engine: EmbeddedClient, pai: StandIn, folde
     job.stop()
     assert job.wait().status == "stopped"
     assert paths(job) == ["large.bin", "out/model.npz"]
+
+
+def test_figures_are_an_output(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
+    script(folder, "import matplotlib.pyplot as plt; plt.plot([1, 2]); plt.show()")
+    job = submit(engine, folder=folder, entry_point="train.py", profile="pai").wait()
+    assert job.status == "succeeded", job.logs()
+    assert [file["path"] for file in job.files("figures")] == ["figure-1.png"]
 
 
 def test_own_channel_of_that_name_wins(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:

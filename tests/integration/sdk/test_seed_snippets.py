@@ -151,6 +151,8 @@ def test_s0_388_and_405_input_and_output_variables(engine: EmbeddedClient, here:
         "PAI_INPUT_TEST=/ml/input/data/test/test.csv",
         "PAI_INPUT_TRAIN=/ml/input/data/train/",
         "PAI_OUTPUT_CHECKPOINTS=/ml/output/checkpoints/",
+        "PAI_OUTPUT_FIGURES=/ml/output/figures/",
+        "PAI_OUTPUT_FILES=/ml/output/files/",
         "PAI_OUTPUT_LOGS=/ml/output/tensorboard/",
         "PAI_OUTPUT_MODEL=/ml/output/model/",
         "PAI_OUTPUT_TENSORBOARD=/ml/output/tensorboard/",

@@ -50,16 +50,18 @@ def script(work: Path, command: str, **variables: object) -> str:
         "too_large": "too large:",
         "too_slow": "too slow",
     }
-    lines = [f"{name}={shlex.quote(str(value))}" for name, value in (defaults | variables).items()]
+    lines = [f"pai_{name}={shlex.quote(str(value))}" for name, value in (defaults | variables).items()]
     return "\n".join([*lines, SCRIPT.read_text("utf-8")])
 
 
-def run(work: Path, command: str, shell: str = "sh", path: str = os.defpath, **variables: object) -> tuple[int, str]:
+def run(
+    work: Path, command: str, shell: str = "sh", path: str = os.defpath, rank: int = 0, **variables: object
+) -> tuple[int, str]:
     """Run a command, and return its exit code and output."""
     done = subprocess.run(
         [*shell.split(), "-c", script(work, command, **variables)],
         cwd=work,
-        env={"PATH": path},
+        env={"PATH": path, "RANK": str(rank)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -115,7 +117,7 @@ def test_failed_copy_keeps_the_exit_code(work: Path) -> None:
 
 
 def test_instances_have_folders_of_their_own(work: Path) -> None:
-    assert run(work, "echo 1 > a", RANK=2) == (0, "")
+    assert run(work, "echo 1 > a", rank=2) == (0, "")
     assert kept(work) == {"worker-2/a": 2}
 
 
