@@ -1,7 +1,9 @@
 """Runs the tutorial as a person would: a real Jupyter server, the notebook's real kernel, cell by cell.
 
-python -m binder.demo           run it, and print what came of it
+python -m binder.demo           run it, and print its results
 python -m binder.demo --lab     open JupyterLab on it
+
+The jobs are stored in `build/state` of the checkout, unless JUPYTER_PAI_HOME is set.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ def main() -> None:
     parser.add_argument("--lab", action="store_true", help="open JupyterLab instead")
     parser.add_argument("--notebook", default="tutorial.ipynb", help="which of the notebooks")
     options = parser.parse_args()
+    os.environ.setdefault("JUPYTER_PAI_HOME", str(ROOT / "build/state"))
     if options.lab:
         open_lab(options.notebook)
     with tempfile.TemporaryDirectory(prefix="jupyter-pai-demo-") as folder:
@@ -41,7 +44,7 @@ def main() -> None:
 
 
 def run(session: NotebookSession, notebook: Path) -> None:
-    """Run all cells, then print the job as the notebook knows it."""
+    """Run all cells, then print the job of the notebook."""
     for cell in json.loads(notebook.read_text("utf-8"))["cells"]:
         if cell["cell_type"] == "code":
             source = "".join(cell["source"])
@@ -63,7 +66,7 @@ def run(session: NotebookSession, notebook: Path) -> None:
 
 @contextmanager
 def server(folder: Path) -> Iterator[tuple[str, str]]:
-    """A Jupyter server on a folder: its address and token."""
+    """Run a Jupyter server on a folder; yield its address and token."""
     token = secrets.token_urlsafe(16)
     port = _free_port()
     command = [
@@ -71,7 +74,7 @@ def server(folder: Path) -> Iterator[tuple[str, str]]:
         *(f"--ServerApp.root_dir={folder}", f"--ServerApp.port={port}", "--ServerApp.port_retries=0"),
         *(["--allow-root"] if os.getuid() == 0 else []),
     ]
-    # By the environment: what stands on a command line, every user of the machine can read.
+    # By the environment: every user of the machine can read a command line.
     process = subprocess.Popen(command, env={**os.environ, "JUPYTER_TOKEN": token})
     url = f"http://127.0.0.1:{port}"
     try:
@@ -89,7 +92,7 @@ def server(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def open_lab(notebook: str) -> None:
-    """Become JupyterLab, on a copy of the tutorial that stays."""
+    """Become JupyterLab, on a persistent copy of the tutorials."""
     folder = ROOT / "build" / "lab"
     folder.mkdir(parents=True, exist_ok=True)
     for path in TUTORIALS.glob("*.ipynb"):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import os
 import subprocess
 import sys
@@ -60,23 +59,24 @@ class Run:
     def integration(self, subject: str) -> tuple[list[str], float]:
         """Return the integration tests of a subject, and their seconds without a mutant."""
         tests = [f"tests/integration/{name}" for name in SUBJECTS[subject].integration]
-        return tests, float(json.loads((self.folder / "integration.json").read_text("utf-8"))[subject])
+        return tests, float((self.folder / f"{subject}.seconds").read_text("utf-8"))
 
     def measure_integration(self) -> None:
         """Measure the integration tests, which have to pass."""
-        file = self.folder / "integration.json"
-        if not file.exists():
-            with ThreadPoolExecutor(self.copies.qsize()) as pool:
-                file.write_text(json.dumps(dict(pool.map(self._seconds, SUBJECTS))), "utf-8")
+        with ThreadPoolExecutor(self.copies.qsize()) as pool:
+            list(pool.map(self._measure, SUBJECTS))
 
-    def _seconds(self, subject: str) -> tuple[str, float]:
+    def _measure(self, subject: str) -> None:
+        file = self.folder / f"{subject}.seconds"
+        if file.exists():
+            return
         checkout, began = self.copies.get(), time.monotonic()
         tests = [f"tests/integration/{name}" for name in SUBJECTS[subject].integration]
         passes, output = checkout.passes(tests, 900)
         self.copies.put(checkout)
         if not passes:
-            sys.exit(f"The tests of {subject} fail without a mutant:\n{output}")
-        return subject, time.monotonic() - began
+            raise RuntimeError(f"The tests of {subject} fail without a mutant:\n{output}")
+        file.write_text(str(time.monotonic() - began), "utf-8")
 
 
 def main() -> int:

@@ -63,7 +63,7 @@ SUBJECTS = {
     ),
     "supervisor": _subject(
         "backends/local/supervisor/*.py",
-        "local supervisor secret_logs resource_usage jobs containers contract_in_jobs",
+        "local supervisor secret_logs resource_usage jobs containers",
     ),
 }
 

@@ -31,6 +31,15 @@ def test_demo_prints_status_metric_and_model(home: Home, name: str) -> None:
     assert output["job"].strip() in str(model)
 
 
+def test_demo_leaves_the_state_folder_of_the_user_alone(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "binder.demo", "--notebook", "tutorial.ipynb"]
+    environment = {**os.environ, "HOME": str(tmp_path)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert f"file://{ROOT}/build/state/jobs/" in done.stdout
+    assert not list(tmp_path.rglob("pai.sqlite3"))
+
+
 def test_lab_opens_on_the_tutorial(home: Home) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
