@@ -19,7 +19,7 @@ _INNER = set(
     """.split()
 )
 # Described in the training contract.
-_CONTRACT = {"MASTER_PORT", "PAI_CONFIG_DIR", "PAI_OUTPUT_NOTEBOOK"}
+_CONTRACT = {"MASTER_PORT", "PAI_CONFIG_DIR", "PAI_OUTPUT_FIGURES", "PAI_OUTPUT_NOTEBOOK"}
 # All names except the last three have an underscore.
 _NAME = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|LANG|LANGUAGE|REGION")
 _MEANING = {
