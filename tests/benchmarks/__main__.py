@@ -45,7 +45,8 @@ def main() -> int:
 def document(measured: list[Row]) -> str:
     """The page."""
     lines = "\n".join(
-        f"| {row.what} | {row.ours} | {row.baseline} | **{row.result}** | {row.bound} |" for row in measured
+        f"| {row.what} | {row.ours} | {row.baseline} | **{row.result}** | {row.bound} | {row.verdict} |"
+        for row in measured
     )
     return f"""# Benchmarks
 
@@ -54,8 +55,8 @@ and ratios, not the milliseconds. Everything is byte-compiled, and no `PYTHON*` 
 
 {machine()}
 
-| what | ours | baseline | result | bound |
-|---|---|---|---|---|
+| what | ours | baseline | result | bound | |
+|---|---|---|---|---|---|
 {lines}
 """
 

@@ -34,6 +34,11 @@ class Row:
     bound: str
     holds: bool
 
+    @property
+    def verdict(self) -> str:
+        """The last column of the page."""
+        return "inside" if self.holds else "**outside**"
+
     def line(self) -> str:
         mark = "ok  " if self.holds else "FAIL"
         return f"{mark} {self.what}: {self.result} ({self.bound}); ours {self.ours}, baseline {self.baseline}"
