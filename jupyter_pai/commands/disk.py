@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import time
 from typing import Any
 
 from ..client import summary
 from ..core.errors import UsageError
 from ..core.i18n import _, ngettext
-from ..core.text import parse_size, show_size
+from ..core.text import parse_duration, parse_size, show_size
 from .console import CommandContext, Commands
 from .jobs import parse_label
 from .parser.parser import Options
@@ -108,13 +107,10 @@ def _removal_question(plan: dict[str, Any]) -> str:
 
 
 def _age(text: str | None) -> float | None:
-    """Return `12h`, `30d` or `8w` in seconds."""
-    if text is None:
-        return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([mhdw])", text.strip())
-    if not match:
-        raise UsageError(_("--older-than: invalid age `{text}`; write it like 12h, 30d or 8w.").format(text=text))
-    return float(match[1]) * {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}[match[2]]
+    try:
+        return None if text is None else parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"--older-than: {error}") from None
 
 
 def _size(text: str | None) -> int | None:

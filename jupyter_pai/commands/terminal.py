@@ -90,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code."""
     words = sys.argv[1:] if argv is None else argv
     try:
-        return _run(grammar.parse(grammar.parser("jupyter pai", words), words))
+        return _run(grammar.parse(grammar.parser(words=words), words))
     except PaiError as error:
         _print_error(error)
         return ENGINE if isinstance(error, EngineError) else USAGE
@@ -106,6 +106,8 @@ def _run(options: grammar.Options) -> int:
     result = COMMANDS[options.verb](CommandContext(connect(), NotebookContext(Path.cwd()), console), options)
     if options.verb not in ("submit", "rerun") or not isinstance(result, JobHandle):
         return SUCCESS
+    if options.wait and not options.json:
+        sys.stderr.write(f"{result!r}\n")  # To stop it while its log is printed.
     code = _wait(result, sys.stderr.buffer if options.json else sys.stdout.buffer) if options.wait else SUCCESS
     if options.json:
         console.print(json.dumps(as_json(result.info), ensure_ascii=False))

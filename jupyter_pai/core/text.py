@@ -50,6 +50,18 @@ def parse_size(text: str) -> int:
     return int(float(match[1]) * _UNITS[(match[2] or "").lower()])
 
 
+def parse_duration(text: str) -> float:
+    """Parse `90s`, `10m`, `12h`, `30d` or `8w` into seconds.
+
+    Raises:
+        ValueError: if it is not a duration with a unit.
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)([smhdw])\s*", text)
+    if not match:
+        raise ValueError(_("Invalid duration `{text}`: expected a value such as 10m, 12h or 30d.").format(text=text))
+    return float(match[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}[match[2]]
+
+
 def size_or_nothing(text: str) -> str:
     """Validate the text of a setting that is a size or empty.
 

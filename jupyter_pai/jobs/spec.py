@@ -182,6 +182,10 @@ class JobSpec(Value):
                     f"environment.{name}",
                     _("`{name}` is not a valid name for an environment variable.").format(name=name),
                 )
+        if self.memory.strip().isdecimal():
+            raise FieldError(
+                "memory", _("`{text}` has no unit: write {text}GiB or {text}GB.").format(text=self.memory.strip())
+            )
         self._check_secrets()
         twice = [name for name, n in Counter(m.name for m in self.metric_definitions).items() if n > 1]
         if twice:

@@ -13,6 +13,8 @@ class Argument:
     """An argument: the name, help text and settings for `argparse.ArgumentParser.add_argument`. The help text is
     translated when a parser is built."""
 
+    name: str
+
     def __init__(self, name: str, text: str, **settings: Any) -> None:
         self.name, self.text, self.settings = name, text, settings
 
@@ -23,6 +25,8 @@ class Argument:
 
 class OneOf(Argument):
     """Arguments that exclude each other."""
+
+    name = ""
 
     def __init__(self, *arguments: Argument) -> None:
         self.arguments = arguments
@@ -35,6 +39,8 @@ class OneOf(Argument):
 
 class Defaults(Argument):
     """The default values of arguments that a verb does not accept."""
+
+    name = ""
 
     def __init__(self, arguments: Iterable[Argument]) -> None:
         self.arguments = arguments

@@ -6,6 +6,7 @@ import argparse
 import keyword
 
 from ...core.i18n import N_, _
+from ...core.text import parse_duration
 from .arguments import JOB, JOBS, JSON, YES, Argument, Defaults, OneOf, Verb, json_option, profile_options, repeatable
 
 
@@ -27,6 +28,18 @@ def _target(text: str) -> Argument:
     return Argument("target", text, nargs="?", default="")
 
 
+def _seconds(text: str) -> int:
+    if text.isdecimal():
+        return int(text)
+    try:
+        return int(parse_duration(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+_JOB_OR_LAST = Argument(
+    "job", N_("an ID, an ID prefix, or a name; default: the last job"), metavar="ID", nargs="?", default="last"
+)
 _ARRAY = json_option(N_("print a JSON array"))
 _TARGET = _target(N_("a folder, .py, .sh or .ipynb file; default: the notebook's folder"))
 _CODE = (
@@ -68,7 +81,9 @@ _SPEC_OPTIONS = (
     ),
     repeatable("--metric", "NAME=REGEX", N_("a metric to read from the log, by a regex with one group (repeatable)")),
     repeatable("--requirement", "SPEC", N_("a package to install, as in requirements.txt (repeatable)")),
-    _number("--max-run-time", N_("stop the job after this time"), metavar="SECONDS"),
+    Argument(
+        "--max-run-time", N_("stop the job after this time: seconds, 10m, 2h or 1d"), metavar="TIME", type=_seconds
+    ),
     repeatable("--label", "KEY=VALUE", N_("a label of the job (repeatable)")),
     repeatable("--option", "KEY=VALUE", N_("a backend option, such as spot.strategy=SpotAsPriceGo (repeatable)")),
     _flag("--tty", N_("run the job in a pseudo-terminal")),
@@ -92,6 +107,8 @@ _SUBMIT_OPTIONS = (
     JSON,
     _flag("--expand", N_("substitute variables in --command and --metric, too")),
 )
+# A terminal has neither cells nor variables.
+NOTEBOOK_OPTIONS = ("--as", "--again", "--expand")
 CELL_OPTIONS = (*_SUBMIT_OPTIONS, _flag("--with-above", N_("include the code of all cells above")))
 _FILTERS = (
     repeatable("--status", "STATUS", N_("only jobs with this status (repeatable)")),
@@ -140,10 +157,10 @@ VERBS: dict[str, Verb] = {
         Argument("--order", N_("the sort order: ascending or descending"), metavar="asc|desc", default=""),
         _ARRAY,
     ),
-    "show": (N_("Show a job."), JOB, JSON),
+    "show": (N_("Show a job."), _JOB_OR_LAST, JSON),
     "logs": (
         N_("Print a job's log."),
-        JOB,
+        _JOB_OR_LAST,
         _flag("--follow", N_("continue as the log grows")),
         _number("--tail", N_("only the last N lines"), 0),
         _number("--from-line", N_("start at line N; the first line is 1"), 0),
@@ -212,7 +229,7 @@ VERBS: dict[str, Verb] = {
     "disk": (N_("Show disk usage."), JSON),
     "outputs": (
         N_("List the files that a job has written so far."),
-        JOB,
+        _JOB_OR_LAST,
         Argument("channel", N_("only this channel"), nargs="?", default=""),
         _ARRAY,
     ),

@@ -17,10 +17,11 @@ from contextvars import ContextVar
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
+from ... import __version__
 from ...core.errors import UsageError
 from ...core.i18n import N_, _
 from . import data, jobs, platforms
-from .arguments import Verb
+from .arguments import Defaults, Verb
 
 Options = argparse.Namespace
 
@@ -56,6 +57,7 @@ _TEXTS = {
     N_("ambiguous option: %(option)s could match %(matches)s"),
 }
 
+_TERMINAL = "jupyter pai"
 _active: ContextVar[bool] = ContextVar("active", default=False)
 # The texts stay English in a Python version without this lookup.
 _original: Callable[[str], str] = vars(argparse).get("_", str)
@@ -155,15 +157,19 @@ def cell_parser(prog: str = "%%pai_train") -> _Parser:
     return command
 
 
-def parser(prog: str = "jupyter pai", words: Sequence[str] | None = None) -> _Parser:
+def parser(prog: str = _TERMINAL, words: Sequence[str] | None = None) -> _Parser:
     """Return the parser of ``%pai`` and ``jupyter pai``. For `words`, only the verb in them has its arguments: those of
     all verbs take longer than most commands.
     """
     only = None if words is None else next(filter(VERBS.__contains__, words), "")
     command = _Parser(prog=prog, allow_abbrev=False, description=_("Submit and manage training jobs."))
+    command.add_argument(
+        "--version", action="version", version=f"jupyter-pai {__version__}", help=_("show the version and exit")
+    )
     verbs = command.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=_Parser)
     for name, (text, *arguments) in VERBS.items():
         verb = verbs.add_parser(name, help=_(text), description=_(text), allow_abbrev=False)
         for argument in arguments if only in (None, name) else ():
-            argument.add_to(verb)
+            is_hidden = prog == _TERMINAL and argument.name in jobs.NOTEBOOK_OPTIONS
+            (Defaults([argument]) if is_hidden else argument).add_to(verb)
     return command

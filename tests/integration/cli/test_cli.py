@@ -17,6 +17,7 @@ from typing import Any
 import nbformat
 import pytest
 
+import jupyter_pai
 from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import processes_of, script, until
@@ -74,7 +75,7 @@ def test_failing_jobs_show_reason_and_fix(cli: Cli, folder: Path, words: str, wh
     assert done.returncode == 1
     assert what in done.stdout
     assert fix in done.stdout
-    assert done.stderr == ""
+    assert re.fullmatch(r"<\w+ .*>\n", done.stderr)  # The job, before its log.
 
 
 @pytest.mark.parametrize(("words", "what", "fix"), QUESTIONED)
@@ -346,6 +347,17 @@ def test_prune_previews_confirms_and_removes(cli: Cli, folder: Path, home: Home)
     assert "Unpinned" in cli("unpin", "kept").stdout
     assert cli("prune", "--status", "succeeded", "--yes").returncode == 0
     assert list(home.jobs.iterdir()) == []
+
+
+def test_version_is_printed(cli: Cli) -> None:
+    assert cli("--version").stdout == f"jupyter-pai {jupyter_pai.__version__}\n"
+
+
+def test_id_is_printed_before_the_log(cli: Cli, folder: Path) -> None:
+    script(folder, "")
+    done = cli("submit", "--command", "echo log", "--name", "first", "--wait")
+    assert json.loads(cli("list", "--json").stdout)[0]["id"] in done.stderr
+    assert done.stdout.startswith("log\n")
 
 
 def test_jobs_are_sorted_by_a_hyperparameter(cli: Cli, folder: Path) -> None:

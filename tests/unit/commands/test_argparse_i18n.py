@@ -21,7 +21,7 @@ MISTAKES = [
     "submit --cpu many",
     "submit --wait --detach",
     "list --json=1",
-    "show",
+    "metrics",
     "stop",
     "download",
     "",

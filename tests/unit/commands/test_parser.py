@@ -42,7 +42,7 @@ def spec(folder: Path, *words: str, cell: str = "") -> dict[str, Any]:
         ("submit --wait --detach", "not allowed with"),
         ("submit --backend a --profile b", "not allowed with"),
         ("submit --name", "--name"),
-        ("logs", "ID"),
+        ("metrics", "ID"),
         ("", "VERB"),
         ("list --stauts running", "Did you mean `--status`?"),
         ("status x", "Did you mean `show`?"),
@@ -57,7 +57,7 @@ def test_errors_suggest_the_intended_word(line: str, words: str) -> None:
 
 def test_cell_magic_has_the_options_of_submit() -> None:
     cell = set(grammar.options_of(grammar.cell_parser()))
-    submit = set(grammar.options_of(grammar.parser(), "submit"))
+    submit = set(grammar.options_of(grammar.parser("%pai"), "submit"))
     assert cell - submit == {"--with-above"}
     assert submit - cell == {"--as-script"}
 
@@ -274,3 +274,22 @@ def test_verbs_options_and_values_are_completed(engine: object) -> None:
     assert complete("%pai submit --backend ", "") == ["local"]
     assert "last" in complete("%pai logs ", "")
     assert "set" in complete("%pai profile ", "")
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("10m", 600), ("1.5h", 5400), ("2d", 172_800)])
+def test_maximum_run_time_is_a_duration(text: str, seconds: int) -> None:
+    assert parse(["submit", "--max-run-time", text]).max_run_time == seconds
+
+
+def test_terminal_has_no_options_for_cells() -> None:
+    for verb in ("submit", "rerun"):
+        terminal, notebook = (set(grammar.options_of(grammar.parser(prog), verb)) for prog in ("jupyter pai", "%pai"))
+        assert notebook - terminal <= {"--as", "--again", "--expand"}
+        assert "--as" in notebook - terminal
+    assert grammar.parse(grammar.parser(), ["submit"]).variable is None
+
+
+@pytest.mark.parametrize("verb", ["show", "logs", "outputs"])
+def test_last_job_is_the_default(verb: str) -> None:
+    assert parse([verb]).job == "last"
+    assert parse([verb, "abc"]).job == "abc"

@@ -45,6 +45,7 @@ def test_python_values_become_text() -> None:
         ({"metric_definitions": [{"name": "a", "regex": "(x)"}, {"name": "a", "regex": "(y)"}]}, "defined twice"),
         ({"instance_count": 0}, "instance_count"),
         ({"memory": "much"}, "memory"),
+        ({"memory": "10"}, "10GiB"),
         ({"max_run_time": -1}, "max_run_time"),
         ({"source": {"folder": "relative"}}, "not an absolute path"),
         ({"source": {"files": {"../x": ""}}}, "not a path inside"),
