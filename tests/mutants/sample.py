@@ -44,6 +44,7 @@ SUBJECTS = {
         "local reruns",
         "pai staging refused_submits billing_consent job_options datasets",
         "data remote_inputs",
+        "cli cli",
     ),
     "follow": _subject(
         "engine/watcher/*.py jobs/metrics/log_source.py jobs/logs/file.py",

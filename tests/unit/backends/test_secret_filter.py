@@ -135,3 +135,9 @@ def test_flushing_reveals_at_most_a_quarter_of_a_secret() -> None:
 def test_truncated_secret_at_the_end_is_masked() -> None:
     assert whole(b"x " + TOKEN[:9]) == b"x [secret TOKEN]"
     assert whole(b"x " + TOKEN[:3]) == b"x " + TOKEN[:3]
+
+
+def test_end_that_may_start_a_second_secret_is_masked() -> None:
+    """A quarter of the longer secret may be shown, but it ends with half of the shorter one."""
+    secrets = {"LONG": b"abcdefghijklmnopqrst", "SHORT": b"bcde1234"}
+    assert whole(b"x abcde", secrets) == b"x a[secret SHORT]"

@@ -62,6 +62,11 @@ def test_offsets_map_to_times(folder: Path) -> None:
     assert [log.time_at(place) for place in (0, 39, 40, 79, 80, 99)] == [10.0, 10.0, 11.0, 11.0, 12.0, 12.0]
 
 
+def test_times_map_to_offsets(folder: Path) -> None:
+    log = make_log(folder, b"x" * 100, (0, 10.0), (40, 11.0), (80, 12.0))
+    assert [log.offset_at(time) for time in (9, 10, 10.5, 11, 12, 13)] == [0, 0, 40, 40, 80, 100]
+
+
 def test_offsets_map_to_times_after_a_clock_change(folder: Path) -> None:
     log = make_log(folder, b"x" * 100, (0, 10.0), (40, 3.0), (60, 4.0), (80, 90.0), (90, 5.0))
     assert [log.time_at(place) for place in (0, 39, 40, 59, 60, 80, 99)] == [10.0, 10.0, 3.0, 3.0, 4.0, 90.0, 5.0]
@@ -109,6 +114,12 @@ def test_line_index_avoids_recounting(folder: Path) -> None:
         file.write(b"\n" * 65_536)
     assert LogFile(folder, "worker-0").line_offset(32_769) == 65_538
     assert log.line_index.read_bytes() == before
+
+
+def test_line_index_beyond_the_log_is_ignored(folder: Path) -> None:
+    log = make_log(folder, b"a\n" * 50_000)  # One complete block.
+    log.line_index.write_bytes(struct.pack("<3q", 32_768, 5, 7))
+    assert (log.count_lines(), log.line_offset(40_000)) == (50_000, 80_000)
 
 
 def test_two_processes_share_the_line_index(folder: Path) -> None:

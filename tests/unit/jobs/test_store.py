@@ -238,6 +238,8 @@ def test_rebuilt_database_restores_labels(tmp_path: Path) -> None:
         assert store.jobs.get("aaaa").labels == {"a": "1", "new": "3"}
         assert store.jobs.get("bbbb").labels == {"b": "2"}
         assert store.jobs.page(JobFilter(labels={"new": "3"}))[1] == 1
+        store.jobs.update("aaaa", status=JobStatus.RUNNING).result()
+        assert 1e12 < store.events.last_id() < 2**53  # Later than all before, and exact in JavaScript.
 
 
 def test_events_are_recorded_in_order(store: Store) -> None:
