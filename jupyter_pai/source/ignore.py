@@ -89,7 +89,7 @@ class Rules:
         return why
 
     def _rule(self, path: str, name: str, is_folder: bool) -> str | None:
-        if _is_secret(name):
+        if _IS_SECRET.match(name) and not _IS_NOT_SECRET.match(name):
             return _("may contain secrets")
         full = path + "/" if is_folder else path
         if self.exclude and (why := self.exclude.verdict(full)):
@@ -104,13 +104,9 @@ class Rules:
         return None
 
 
-def _is_secret(name: str) -> bool:
-    return bool(_IS_SECRET.match(name) and not _IS_NOT_SECRET.match(name))
-
-
 def is_excluded(name: str) -> bool:
     """Return whether files and folders of this name are excluded by default."""
-    return _is_secret(name) or bool(_IS_USELESS.match(name))
+    return bool((_IS_SECRET.match(name) and not _IS_NOT_SECRET.match(name)) or _IS_USELESS.match(name))
 
 
 def is_environment(names: Collection[str]) -> bool:

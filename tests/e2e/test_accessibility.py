@@ -39,6 +39,8 @@ print("Error: not really", file=sys.stderr)
 model = Path(os.environ["PAI_OUTPUT_MODEL"])
 (model / "notes with a rather long name, as models have them.txt").write_text("What was found out.")
 (model / "weights.bin").write_bytes(bytes(range(256)) * 20)
+picture = '<svg xmlns="http://www.w3.org/2000/svg" width="400" height="20"><rect width="40" height="20"/></svg>'
+Path(os.environ["PAI_OUTPUT_FIGURES"], "figure-1.svg").write_text(picture)
 """
 
 DECLARING = """
@@ -172,6 +174,7 @@ def overview(views: ViewPage) -> Locator:
     views.panel().get_by_label("Search by name").fill("")
     view = views.job(views.done, "overview")
     view.locator(".jp-pai-Facts").first.wait_for()
+    view.get_by_role("list", name="Figures").get_by_role("img").wait_for()
     views.unfold(view)
     return view
 

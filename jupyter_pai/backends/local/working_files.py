@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 def keep(folder: JobFolder) -> None:
     """Link the files that a finished job wrote in its working folder into the channel, once. Files on another disk are
-    copied. Never raises: a file that cannot be linked stays where it is."""
+    copied. Never raises: a file that cannot be kept stays where it is."""
     done = folder.path / "kept"
     if done.exists():
         return
@@ -43,7 +43,11 @@ def _written(work: Path, packed: Mapping[str, str]) -> Iterator[str]:
     waiting = [""]
     while waiting:
         below = waiting.pop()
-        entries = sorted(os.scandir(work / below), key=lambda entry: entry.name)
+        try:
+            entries = sorted(os.scandir(work / below), key=lambda entry: entry.name)
+        except OSError as error:
+            _log.warning("Cannot read a folder of a job: %s", error)
+            continue
         if below and ignore.is_environment([entry.name for entry in entries]):
             continue
         for entry in entries:
@@ -59,9 +63,12 @@ def _written(work: Path, packed: Mapping[str, str]) -> Iterator[str]:
 
 
 def _link(path: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.unlink(missing_ok=True)  # Of an earlier job in a shared output folder.
     try:
-        os.link(path, target)
-    except OSError:
-        shutil.copy2(path, target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)  # Of an earlier job in a shared output folder.
+        try:
+            os.link(path, target)
+        except OSError:
+            shutil.copy2(path, target)
+    except OSError as error:
+        _log.warning("Cannot keep a file that a job wrote: %s", error)

@@ -71,6 +71,13 @@ def test_files_that_are_never_sent_are_not_kept(engine: EmbeddedClient, code: Pa
     assert kept(job) == ["kept"]
 
 
+def test_file_that_cannot_be_kept_hides_no_other(engine: EmbeddedClient, code: Path, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    (shared / "files/b").mkdir(parents=True)  # Where a file of the job would be.
+    job = submit(engine, "echo 1 > a; echo 2 > b; echo 3 > c", code, output_path=str(shared)).wait()
+    assert kept(job) == ["a", "c"]
+
+
 def test_inputs_are_not_kept(engine: EmbeddedClient, code: Path, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data/big.bin").write_bytes(b"x")
