@@ -88,9 +88,11 @@ wait_for() {
 }
 
 pai_before=$(written .)
+pai_job='' pai_stop=''
+trap 'pai_stop=1; [ -z "$pai_job" ] || kill -TERM "$pai_job" 2>/dev/null' TERM
 sh -c "$pai_command" </dev/null &
 pai_job=$!
-trap 'kill -TERM "$pai_job" 2>/dev/null' TERM
+[ -z "$pai_stop" ] || kill -TERM "$pai_job" # It came before the command had started.
 wait_for "$pai_job"
 pai_result=$?
 { keep 3>&1 >/dev/null 2>&1; } &

@@ -122,14 +122,18 @@ def test_instances_have_folders_of_their_own(work: Path) -> None:
 
 
 def test_time_limit_ends_the_copy(work: Path, bare: str) -> None:
-    (Path(bare) / "sleep").symlink_to("/bin/true")  # The time is over at once.
-    (Path(bare) / "tar").unlink()
+    started, gate = work.with_name("started"), work.with_name("gate")
+    os.mkfifo(started)
+    os.mkfifo(gate)
     (Path(bare) / "ls").symlink_to("/bin/ls")
-    os.mkfifo(work.with_name("gate"))
-    (Path(bare) / "tar").write_text(f"#!/bin/sh\nread -r _ <{work.with_name('gate')}\n")
-    (Path(bare) / "tar").chmod(0o755)
+    (Path(bare) / "tar").unlink()
+    # The time is over when the copy has started, which never ends.
+    programs = {"sleep": f"read -r _ <{started}", "tar": f"[ $1 = -xmf ] || echo >{started}; read -r _ <{gate}"}
+    for name, line in programs.items():
+        (Path(bare) / name).write_text(f"#!/bin/sh\n{line}\n")
+        (Path(bare) / name).chmod(0o755)
     assert run(work, "echo 1 > a; exit 5", path=bare) == (5, "too slow\n")
-    os.close(os.open(work.with_name("gate"), os.O_RDWR))  # Lets it end.
+    os.close(os.open(gate, os.O_RDWR))  # Lets it end.
 
 
 def test_sigterm_reaches_the_command_and_its_files_are_kept(work: Path) -> None:
