@@ -133,8 +133,9 @@ class CommServer:
                 self._reconnect()
 
         self._sessions[page] = session
-        self._send({"type": "open-ack", "page": page, "stream": number})
         session.stream = self._client.open_stream(send, closed)
+        # A page sends after the ack. A kernel with subshells may process that message in another thread, at once.
+        self._send({"type": "open-ack", "page": page, "stream": number})
         self._start_heartbeat()
 
     def _drop(self, page: str, session: _Session) -> None:

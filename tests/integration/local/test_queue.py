@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +16,7 @@ from jupyter_pai.core.lease import Lease
 from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import processes_of, submit, until
+from .supervised_job import power_off
 
 
 @pytest.fixture
@@ -111,9 +109,7 @@ def test_killed_job_frees_its_slot(two_cores: EmbeddedClient, tmp_path: Path) ->
     status(running.job, "running")
     until(lambda: [status(held.job, "queued") for held in (waiting, last)])
     for held in (waiting, running):
-        for pid in processes_of(held.job.id):
-            with suppress(ProcessLookupError):  # It can end with the one that was killed before it.
-                os.kill(pid, signal.SIGKILL)
+        power_off(held.job.id)
     assert status(last.job, "running") == "running"
     assert last.release().status == "succeeded"
     assert {held.job.wait().status for held in (running, waiting)} == {"failed"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,8 @@ from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import processes_of, submit, until
+from ...conftest import submit, until
+from .supervised_job import power_off
 
 SAVES = """
 import pathlib, sys
@@ -57,8 +57,7 @@ def test_stopped_job_keeps_its_files(engine: EmbeddedClient, code: Path) -> None
 def test_job_with_killed_supervisor_keeps_its_files(engine: EmbeddedClient, code: Path) -> None:
     job = submit(engine, "echo 1 > part.txt; echo up; sleep 1000", folder=code)
     until(lambda: "up" in job.logs())
-    for pid in processes_of(job.id):
-        os.kill(pid, 9)
+    power_off(job.id)
     assert kept(job.wait()) == ["part.txt"]
 
 

@@ -254,6 +254,26 @@ def test_closed_view_receives_nothing(engine: EmbeddedClient, tmp_path: Path) ->
     assert other.bridge.pages == 0
 
 
+def test_message_in_another_thread_is_processed_as_soon_as_a_stream_is_open(engine: EmbeddedClient) -> None:
+    """A kernel with subshells processes the messages of a page in more than one thread."""
+    job = submit(engine, "echo one").wait()
+    page = Page(engine)
+    subscribed: list[int] = []
+
+    def receive(message: dict[str, Any]) -> None:
+        page.messages.append(message)
+        if message["type"] == "open-ack":
+            thread = threading.Thread(target=page.subscribe, args=(1,), kwargs={"topic": "log", "job": job.id})
+            thread.start()
+            thread.join()
+            subscribed.append(1)
+
+    page.bridge = CommServer(engine, receive)
+    page.tell("open", stream=1)
+    assert subscribed
+    assert until(lambda: page.texts("log"))[0]["text"] == "one\n"
+
+
 def test_reconnected_page_resumes_at_its_offset(engine: EmbeddedClient, tmp_path: Path) -> None:
     job = submit(engine, f"echo one; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done; echo two")
     page = Page(engine)
