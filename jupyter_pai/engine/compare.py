@@ -114,7 +114,7 @@ def sources(a: Job, b: Job, one: JobFolder, two: JobFolder) -> list[FileDifferen
 def hashes(folder: JobFolder) -> dict[str, str]:
     """Return the SHA-256 of each file of a job's code; empty if they cannot be read."""
     try:
-        return dict(json.loads((folder.path / "manifest.json").read_text("utf-8")))
+        return dict(json.loads(folder.manifest.read_text("utf-8")))
     except (OSError, ValueError):
         return {}
 

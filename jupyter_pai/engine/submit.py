@@ -28,9 +28,9 @@ from ..jobs.provenance import ProvenanceRecorder
 from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, PackedCode, Reservation, new_id, packed_code, reserve, state_errors, write_files
 from ..jobs.store.store import Store
-from ..source import pack as source, secret_scan
+from ..source import excluded, pack as source, secret_scan
 from ..source.file_cache import FileMemory
-from ..source.hyperparameters import discover as inspection
+from ..source.hyperparameters.discover import inspect_modules
 from ..storage.base import Progress
 from . import lineage
 from .compare import hashes
@@ -90,7 +90,8 @@ class Submitter:
                 if quick
                 else await asyncio.to_thread(source.inspect, manifest, self.home.sources, self._file_cache)
             )
-        inspected = await asyncio.to_thread(inspection.inspect, plan.spec)
+        inspected, modules = await asyncio.to_thread(inspect_modules, plan.spec)
+        named = excluded.questions(manifest, modules, plan.spec.hyperparameters)
         return Preview(
             spec=plan.spec,
             backend=plan.profile.backend,
@@ -98,13 +99,13 @@ class Submitter:
             command=plan.spec.command_line,
             python=plan.check.python,
             notes=(*plan.check.notes, *secret_scan.messages(matches or ()), *inspected.notes),
-            questions=plan.check.questions,
+            questions=(*plan.check.questions, *named),
             cost=plan.check.cost,
             hyperparameters=inspected.hyperparameters,
             files=manifest.files,
             bytes=manifest.bytes,
             biggest=[{"path": entry.path, "bytes": entry.size} for entry in manifest.biggest(_MOST_FILES)],
-            left_out=[{"path": left.path, "why": left.why} for left in manifest.left_out],
+            left_out=[{"path": one.path, "why": one.why} for one in manifest.excluded],
             leaks=None if matches is None else [match.as_json() for match in matches],
         )
 
@@ -118,9 +119,9 @@ class Submitter:
         """
         plan = await self._check(self._resolve(request))
         channels = len(plan.staging.channels)
+        plan = await self._pack(plan)
         if channels and not self.store.jobs.attachable(request.attach_key):
             plan.check_confirmed()
-        plan = await self._pack(plan)
         transfer = Transfer("bring", "", "", channels, 0, status="waiting" if channels else "done")
         if not channels:
             self.staged.keep(transfer.id, replace(plan, inputs={}))
@@ -176,12 +177,12 @@ class Submitter:
             plan = replace(plan, spec=plan.spec.model_copy(update={"inputs": inputs}))
             origin["resumed_from"] = earlier.id
         plan = replace(await self._check(plan), origin=origin)
-        plan.check_confirmed()
         if "source" in request.changes:
             plan = await self._pack(plan)
         else:
             plan = replace(plan, code=packed_code(earlier, self.home.job(earlier.id)))
             plan.policy.check_source(plan.packed.bytes)
+        plan.check_confirmed()
         return Submitted(job=await self._start(plan))
 
     def _rerun_request(self, earlier: Job, rerun: Rerun) -> SubmitRequest:
@@ -302,21 +303,7 @@ class Submitter:
         return plan
 
     async def _pack(self, plan: SubmitPlan) -> SubmitPlan:
-        """Return the plan with its code packed.
-
-        Raises:
-            SourceError: if the code cannot be packed, or has secrets in it.
-            NotAllowed: if it is larger than the policy allows.
-        """
-
-        def pack() -> PackedCode:
-            manifest = plan.manifest(self.home.path)
-            with fields("source"):
-                packed = source.pack(manifest, self.home.sources)
-            notes = (*packed.notes, *(inspection.inspect(plan.spec).notes if plan.spec.hyperparameters else ()))
-            return PackedCode(packed.path, packed.digest, packed.hashes, manifest.files, manifest.bytes, notes)
-
-        return replace(plan, code=await asyncio.to_thread(pack))
+        return await asyncio.to_thread(plan.pack, self.home)
 
     async def _packed_plan(self, resolved: SubmitPlan) -> SubmitPlan:
         """Return the packed plan of a submit: the staged one, if request, profile, policy and code are the same as when

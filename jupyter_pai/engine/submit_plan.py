@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..backends.base import Backend, Capability, Check
@@ -22,13 +22,16 @@ from ..core.i18n import _
 from ..core.text import parse_size
 from ..jobs.job import Job, JobStatus, now
 from ..jobs.spec import JobSpec
-from ..jobs.state_dir import PackedCode, new_id
-from ..source import pack as source
+from ..jobs.state_dir import Home, PackedCode, Packing, new_id
+from ..source import excluded, pack as source
 from ..source.entry_point import script_of
+from ..source.hyperparameters.discover import inspect_modules
 from ..source.pack import Manifest
 from .data.inputs import StagingPlan
 from .requests import SubmitRequest
 
+# Excluded paths that are stored with a job.
+_MAX_EXCLUDED = 1_000
 # Staged plans kept at a time; the oldest is dropped for a new one.
 _MAX_STAGED = 32
 
@@ -99,6 +102,31 @@ class SubmitPlan:
             manifest = source.scan(self.spec.source, limit, _excluded(self.spec, state_dir))
         self.policy.check_source(manifest.bytes)
         return manifest
+
+    def pack(self, home: Home) -> SubmitPlan:
+        """Return the plan with its code packed, and with a question for each excluded path that the code names. May
+        block.
+
+        Raises:
+            SourceError: if the code cannot be packed, or has secrets in it.
+            NotAllowed: if it is larger than the policy allows.
+        """
+        manifest = self.manifest(home.path)
+        with fields("source"):
+            packed = source.pack(manifest, home.sources)
+        inspection, modules = inspect_modules(self.spec)
+        questions = excluded.questions(manifest, modules, self.spec.hyperparameters)
+        code = PackedCode(
+            packed.path,
+            packed.digest,
+            packed.hashes,
+            manifest.files,
+            manifest.bytes,
+            (*packed.notes, *inspection.notes, *filter(None, [excluded.summary(manifest)])),
+            packing=Packing(manifest.excluded[:_MAX_EXCLUDED], manifest.import_paths()),
+        )
+        check = replace(self.check, questions=(*self.check.questions, *questions))
+        return replace(self, code=code, check=check)
 
     def new_job(self) -> Job:
         """Return a new job, not stored yet."""

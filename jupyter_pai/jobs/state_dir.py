@@ -14,7 +14,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -49,6 +49,8 @@ class JobFolder:
 
     spec = _Below("spec.json")
     record = _Below("job.json")
+    manifest = _Below("manifest.json")
+    packing = _Below("packing.json")
     source = _Below("source.tar.gz")
     log = _Below("log")
     series = _Below("series")
@@ -172,6 +174,40 @@ def reserve(home: Home, job_id: str) -> Iterator[Reservation]:
 
 
 @dataclass(frozen=True)
+class ExcludedPath:
+    """A path that is not packed, the reason, and the file or option with the rule, if any. Folders end with a slash.
+
+    `expected`: users expect it (caches, environments, inputs and outputs of the job).
+    """
+
+    path: str
+    why: str
+    rule: str = ""
+    expected: bool = False
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How code was packed: the excluded paths, and the folders of its packages, relative to the code."""
+
+    excluded: tuple[ExcludedPath, ...] = ()
+    import_paths: tuple[str, ...] = ()
+
+    def write(self, folder: JobFolder) -> None:
+        folder.packing.write_text(json.dumps(asdict(self)), "utf-8")
+
+    @staticmethod
+    def read(folder: JobFolder) -> Packing:
+        """Read how the code of a job was packed; nothing for a job without code, or of an earlier version."""
+        try:
+            values = json.loads(folder.packing.read_text("utf-8"))
+            excluded = tuple(ExcludedPath(**one) for one in values["excluded"])
+            return Packing(excluded, tuple(values["import_paths"]))
+        except (OSError, ValueError, TypeError, KeyError):
+            return Packing()
+
+
+@dataclass(frozen=True)
 class PackedCode:
     """The packed code of a job. `hashes` maps each path to its SHA-256; `of` is the id of the job it was taken from."""
 
@@ -182,6 +218,7 @@ class PackedCode:
     bytes: int
     notes: tuple[str, ...] = ()
     of: str = ""
+    packing: Packing = Packing()
 
 
 def packed_code(job: Job, folder: JobFolder) -> PackedCode:
@@ -191,20 +228,29 @@ def packed_code(job: Job, folder: JobFolder) -> PackedCode:
         NotFound: if its files are gone.
     """
     try:
-        hashes = json.loads((folder.path / "manifest.json").read_text("utf-8"))
+        hashes = json.loads(folder.manifest.read_text("utf-8"))
         folder.source.stat()
     except (OSError, ValueError) as error:
         raise NotFound(
             _("Cannot read the code of job {job}: {error}.").format(job=job.id, error=error),
             fix=_("Pass a folder of code with --source."),
         ) from None
-    return PackedCode(folder.source, job.source_digest, hashes, job.source_files, job.source_bytes, of=job.id)
+    return PackedCode(
+        folder.source,
+        job.source_digest,
+        hashes,
+        job.source_files,
+        job.source_bytes,
+        of=job.id,
+        packing=Packing.read(folder),
+    )
 
 
 def write_files(folder: JobFolder, job: Job, code: PackedCode) -> None:
-    """Write the initial files of a job folder: the spec, the manifest and the archive of the code."""
+    """Write the initial files of a job folder: the spec, the manifest, and the archive of the code."""
     folder.spec.write_text(job.spec.model_dump_json(indent=1), "utf-8")
-    (folder.path / "manifest.json").write_text(json.dumps(dict(code.hashes)), "utf-8")
+    folder.manifest.write_text(json.dumps(dict(code.hashes)), "utf-8")
+    code.packing.write(folder)
     try:
         os.link(code.archive, folder.source)
     except FileNotFoundError as error:

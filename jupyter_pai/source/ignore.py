@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from copy import copy
 from fnmatch import translate
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.i18n import _
 
@@ -35,9 +35,21 @@ _USELESS = """
 # Globs of the names that are excluded by default, and of those that are not although they match one of them.
 EXCLUDED, INCLUDED = (*_SECRET, *_USELESS), (*_NOT_SECRET,)
 
+# Entries that only virtual and conda environments have.
+ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
+
 _IS_SECRET, _IS_NOT_SECRET, _IS_USELESS = (
     re.compile("|".join(map(translate, globs)), re.IGNORECASE) for globs in (_SECRET, _NOT_SECRET, _USELESS)
 )
+
+
+class Reason(NamedTuple):
+    """The reason why a path is excluded: a text for users, and the file or option with the rule, empty if it is a rule
+    of this module. `expected`: jobs never need the path."""
+
+    text: str
+    rule: str = ""
+    expected: bool = False
 
 
 class Rules:
@@ -54,7 +66,7 @@ class Rules:
         self.folder = folder
         self.allowed = frozenset(allowed)
         # Excluded folders that contain allowed files, with the reason.
-        self.passages: dict[str, str] = {}
+        self.passages: dict[str, Reason] = {}
         self.gitignore = gitignore
         self.include = _spec(include) if include else None
         self.exclude = _Patterns("--exclude", "", exclude) if exclude else None
@@ -78,7 +90,7 @@ class Rules:
         if self.gitignore:
             self.git = self.git + _read(where, ".gitignore", "", path)
 
-    def why_out(self, path: str, name: str, is_folder: bool) -> str | None:
+    def why_out(self, path: str, name: str, is_folder: bool) -> Reason | None:
         """Return why `path` (relative to the top) is excluded; None if it is included."""
         if path in self.allowed:
             return None
@@ -88,19 +100,21 @@ class Rules:
             return None
         return why
 
-    def _rule(self, path: str, name: str, is_folder: bool) -> str | None:
+    def _rule(self, path: str, name: str, is_folder: bool) -> Reason | None:
         if _IS_SECRET.match(name) and not _IS_NOT_SECRET.match(name):
-            return _("may contain secrets")
+            return Reason(_("may contain secrets"))
         full = path + "/" if is_folder else path
-        if self.exclude and (why := self.exclude.verdict(full)):
-            return why
-        for patterns in (*reversed(self.pai), *reversed(self.git)):
-            if (verdict := patterns.verdict(full)) is not None:
-                return verdict or None
-        if _IS_USELESS.match(name):
-            return _("not needed by jobs")
+        useless = bool(_IS_USELESS.match(name))
+        for patterns in (*filter(None, [self.exclude]), *reversed(self.pai), *reversed(self.git)):
+            pattern = patterns.match(full)
+            if pattern:
+                return Reason(f"{patterns.title}: {pattern}", patterns.title, useless)
+            if pattern == "" and patterns is not self.exclude:
+                return None
+        if useless:
+            return Reason(_("not needed by jobs"), expected=True)
         if self.include and not is_folder and not self.include.match_file(path):
-            return _("not matched by --include")
+            return Reason(_("not matched by --include"), "--include")
         return None
 
 
@@ -111,7 +125,7 @@ def is_excluded(name: str) -> bool:
 
 def is_environment(names: Collection[str]) -> bool:
     """Return whether a folder with these entries is a virtual or conda environment."""
-    return "pyvenv.cfg" in names or "conda-meta" in names
+    return any(mark in names for mark in ENVIRONMENT_MARKS)
 
 
 class _Patterns:
@@ -124,11 +138,11 @@ class _Patterns:
         self.lines = list(lines)
         self.spec = _spec(lines)
 
-    def verdict(self, path: str) -> str | None:
-        """Return the rule that excludes `path`; "" if a rule includes it; None if no rule matches."""
+    def match(self, path: str) -> str | None:
+        """Return the pattern that excludes `path`; "" if a pattern includes it; None if none matches."""
         result = self.spec.check_file(self.prefix + path.removeprefix(self.base))
         if result.include:
-            return f"{self.title}: {self.lines[result.index or 0].strip()}"
+            return self.lines[result.index or 0].strip()
         return None if result.include is None else ""
 
 

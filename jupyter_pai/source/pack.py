@@ -19,22 +19,14 @@ from ..core.errors import SourceError
 from ..core.i18n import _, ngettext
 from ..core.text import show_size
 from ..jobs.spec import Source
-from ..jobs.state_dir import state_errors
-from . import archive, notebook, secret_scan
+from ..jobs.state_dir import ExcludedPath, state_errors
+from . import archive, import_paths, notebook, secret_scan
 from .archive import Content, Entry
 from .file_cache import FileMemory, FileNotes
-from .ignore import Rules, is_environment
+from .ignore import ENVIRONMENT_MARKS, Rules, is_environment
 from .secret_scan import Match
 
 _MOST_FILES = 50_000
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """An excluded path and the reason."""
-
-    path: str
-    why: str
 
 
 @dataclass(frozen=True)
@@ -43,7 +35,7 @@ class Manifest:
 
     folder: str
     entries: tuple[Entry, ...]
-    left_out: tuple[LeftOut, ...]
+    excluded: tuple[ExcludedPath, ...]
     allowed: frozenset[str] = frozenset()
 
     @property
@@ -53,6 +45,15 @@ class Manifest:
     @property
     def bytes(self) -> int:
         return sum(entry.size for entry in self.entries)
+
+    def import_paths(self) -> tuple[str, ...]:
+        """Return the folders of the project's packages, relative to the code (see `import_paths`). May block."""
+        pyproject = next((entry for entry in self.entries if entry.path == "pyproject.toml"), None)
+        text = b""
+        if pyproject and pyproject.size <= import_paths.LARGEST:
+            with suppress(OSError):
+                text = Path(pyproject.file).read_bytes() if pyproject.data is None else pyproject.data
+        return import_paths.import_paths((entry.path for entry in self.entries), text.decode("utf-8", "replace"))
 
     def ready(self) -> Manifest:
         """Return the manifest with notebooks without outputs, as they are packed, and thus with their final sizes."""
@@ -83,15 +84,15 @@ def scan(source: Source, limit: int, apart: Mapping[str, str] | None = None) -> 
         Entry(path, 0o644, len(data), data=data)
         for path, data in ((path, text.encode("utf-8", "surrogateescape")) for path, text in source.files.items())
     ]
-    left_out: list[LeftOut] = []
+    excluded: list[ExcludedPath] = []
     allowed = frozenset(
         os.path.relpath(os.path.join("/", source.folder, path), source.folder or "/") for path in source.allow_secret
     )
     if source.folder:
         _check_folder(source.folder)
         rules = Rules(source.folder, source.include, source.exclude, source.gitignore, allowed)
-        entries += (e for e in _walk(source.folder, rules, apart or {}, left_out) if e.path not in source.files)
-    manifest = Manifest(source.folder, tuple(entries), tuple(left_out), allowed)
+        entries += (e for e in _walk(source.folder, rules, apart or {}, excluded) if e.path not in source.files)
+    manifest = Manifest(source.folder, tuple(entries), tuple(excluded), allowed)
     _check_links(manifest)
     _check_size(manifest, limit)
     return replace(manifest, entries=tuple(map(_straight, entries)))
@@ -107,7 +108,7 @@ def _check_folder(folder: str) -> None:
         )
 
 
-def _walk(folder: str, rules: Rules, apart: Mapping[str, str], left_out: list[LeftOut]) -> Iterator[Entry]:
+def _walk(folder: str, rules: Rules, apart: Mapping[str, str], excluded: list[ExcludedPath]) -> Iterator[Entry]:
     waiting = [("", rules)]
     count = 0
     while waiting:
@@ -121,17 +122,20 @@ def _walk(folder: str, rules: Rules, apart: Mapping[str, str], left_out: list[Le
             ) from error
         names = [item.name for item in items]
         if path and is_environment(names):
-            left_out.append(LeftOut(path, _("virtual environment")))
+            excluded.append(ExcludedPath(path, _("virtual environment"), expected=True))
             continue
         rules = rules.below(path, names) if path else rules
         for item in items:
             inner = path + item.name
             is_folder = item.is_dir(follow_symlinks=False)
-            if why := apart.get(item.path) or rules.why_out(inner, item.name, is_folder):
-                left_out.append(LeftOut(inner + "/" * is_folder, why))
+            if why := apart.get(item.path):
+                excluded.append(ExcludedPath(inner + "/" * is_folder, why, expected=True))
+            elif reason := rules.why_out(inner, item.name, is_folder):
+                expected = reason.expected or (is_folder and _is_environment_at(item.path))
+                excluded.append(ExcludedPath(inner + "/" * is_folder, reason.text, reason.rule, expected))
             elif is_folder:
                 waiting.append((inner + "/", rules))
-            elif entry := _entry(item, inner, left_out):
+            elif entry := _entry(item, inner, excluded):
                 yield entry
         count += len(items)
         if count > _MOST_FILES:
@@ -143,16 +147,20 @@ def _walk(folder: str, rules: Rules, apart: Mapping[str, str], left_out: list[Le
             yield Entry(path, 0o755)
 
 
-def _entry(item: os.DirEntry[str], path: str, left_out: list[LeftOut]) -> Entry | None:
+def _is_environment_at(path: str) -> bool:
+    return is_environment([name for name in ENVIRONMENT_MARKS if os.path.exists(os.path.join(path, name))])
+
+
+def _entry(item: os.DirEntry[str], path: str, excluded: list[ExcludedPath]) -> Entry | None:
     try:
         status = item.stat(follow_symlinks=False)
         if stat.S_ISLNK(status.st_mode):
             return Entry(path, 0o777, link=os.readlink(item.path), file=item.path)
     except OSError as error:
-        left_out.append(LeftOut(path, error.strerror or str(error)))
+        excluded.append(ExcludedPath(path, error.strerror or str(error)))
         return None
     if not stat.S_ISREG(status.st_mode):
-        left_out.append(LeftOut(path, _("not a file")))
+        excluded.append(ExcludedPath(path, _("not a file")))
         return None
     times = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
     size = 0 if path.endswith(".ipynb") else status.st_size  # Known after a notebook's outputs are removed.
@@ -189,7 +197,7 @@ def _check_size(manifest: Manifest, limit: int) -> None:
         raise SourceError(
             _("No files to pack in {folder}.").format(folder=manifest.folder),
             fix=_("All files are excluded by .gitignore, .paiignore, --include or --exclude.")
-            if manifest.left_out
+            if manifest.excluded
             else _("Choose another folder with --source."),
         )
     if manifest.bytes > limit:

@@ -44,7 +44,6 @@ exec "$engine" run --name "$name" "$@" """,
 # The first process in the container: it forwards SIGTERM, which PID 1 ignores by default, and reaps orphans. An image
 # may have `python3` only.
 _INIT = f"""trap 'kill -TERM -1' TERM
-export PYTHONPATH={PACKAGE}${{PYTHONPATH:+:$PYTHONPATH}}
 if ! command -v python > /dev/null && command -v python3 > /dev/null; then
 mkdir -p {SHIMS} && ln -sf "$(command -v python3)" {SHIMS}/python && PATH=$PATH:{SHIMS}
 fi
@@ -67,12 +66,17 @@ class Container:
         self.name = f"jupyter-pai-{job.id}"
 
     def command(
-        self, inner: list[str], workdir: str, mounts: Iterable[tuple[Path, str]], variables: Iterable[str]
+        self,
+        inner: list[str],
+        workdir: str,
+        mounts: Iterable[tuple[Path, str]],
+        variables: Iterable[str],
+        import_paths: Iterable[str] = (),
     ) -> list[str]:
         """Return the guard's command that runs `inner` in a container.
 
         `mounts` are pairs of host path and container path. `variables` are names; their values are passed in the
-        client's environment.
+        client's environment. `import_paths` precede the image's PYTHONPATH.
         """
         spec = self.job.spec
         names = passable(dict.fromkeys(variables, ""))
@@ -94,7 +98,9 @@ class Container:
             for name in names
             if name.startswith(_RENAMED)
         )
-        return [*start, *options, spec.image, "-c", renamed + _INIT, "pai", *inner]
+        paths = "".join(f"{shlex.quote(path)}:" for path in import_paths)
+        init = f'export PYTHONPATH={paths}{PACKAGE}"${{PYTHONPATH:+:$PYTHONPATH}}"\n' + _INIT
+        return [*start, *options, spec.image, "-c", renamed + init, "pai", *inner]
 
     def environment(self, variables: Mapping[str, str]) -> dict[str, str]:
         """Return the environment of the engine's client, including the container's variables."""

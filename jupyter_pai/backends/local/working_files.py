@@ -26,7 +26,7 @@ def keep(folder: JobFolder) -> None:
         return
     try:
         spec = JobSpec.model_validate_json(folder.spec.read_text("utf-8"), context=STORED)
-        packed = json.loads((folder.path / "manifest.json").read_text("utf-8"))
+        packed = json.loads(folder.manifest.read_text("utf-8"))
         channel = output_folders(spec, folder).get(contract.FILES)
         # An earlier version did not create the channel.
         if contract.FILES in spec.channels and channel and channel.is_dir():

@@ -14,7 +14,7 @@ from ...core.errors import BadInput
 from ...core.i18n import _, language
 from ...jobs.job import Job
 from ...jobs.spec import JobSpec
-from ...jobs.state_dir import JobFolder
+from ...jobs.state_dir import JobFolder, Packing
 from ...source import archive
 from ..runtime import launcher
 from . import container, interpreter
@@ -133,7 +133,8 @@ class Workspace:
         words = [*self._launcher(), "/bin/sh", "-c", line]
         if not self.container:
             return words
-        return self.container.command(words, self.layout.code, self._mounts(), [*self.variables(), *self.spec.secrets])
+        variables = [*self.variables(), *self.spec.secrets]
+        return self.container.command(words, self.layout.code, self._mounts(), variables, self._import_paths())
 
     def _launcher(self) -> list[str]:
         """Return the command prefix that creates the environment with the requirements; empty without requirements."""
@@ -176,14 +177,17 @@ class Workspace:
         if self.container:
             return self.container.environment(self.variables())
         environment = interpreter.search_environment(self.job.python)
-        ours = [] if self.own_python else [str(self.lib)]
-        environment["PYTHONPATH"] = os.pathsep.join(
-            filter(None, [environment.get("PYTHONPATH"), *ours, str(_PACKAGE / _FIGURES)])
-        )
         environment["PATH"] = launcher.search_path(
             str(self.shims), self.job.python, environment.get("PATH", os.defpath)
         )
-        return environment | self.variables()
+        own = environment | self.variables()
+        ours = [*([] if self.own_python else [str(self.lib)]), str(_PACKAGE / _FIGURES)]
+        own["PYTHONPATH"] = os.pathsep.join(filter(None, [*self._import_paths(), own.get("PYTHONPATH"), *ours]))
+        return own
+
+    def _import_paths(self) -> list[str]:
+        """Return the folders of the project's packages, in the job."""
+        return [os.path.normpath(self.layout.code + path) for path in Packing.read(self.folder).import_paths]
 
     def variables(self) -> dict[str, str]:
         """Return the job's own variables: of the contract, of this package, of the spec."""

@@ -25,7 +25,7 @@ from ...core.text import parse_size
 from ...jobs import datasets
 from ...jobs.job import Job, JobStatus
 from ...jobs.spec import SIZE, JobSpec
-from ...jobs.state_dir import Home, JobFolder
+from ...jobs.state_dir import Home, JobFolder, Packing
 from ..base import Caller, Capability, Check, Finding, Prepared, Submission, Trial
 from ..remote import RemoteBackend
 from ..reports import LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample
@@ -178,6 +178,7 @@ class PaiBackend(RemoteBackend):
             job.spec.max_run_time or self.settings.max_run_time,
             parse_size(self.settings.files_limit or "0"),
             self.settings.files_time_limit,
+            Packing.read(folder).import_paths,
         )
         try:
             remote_id = await self._create(job, target)

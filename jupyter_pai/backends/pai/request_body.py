@@ -47,6 +47,11 @@ if [ -f {ARCHIVE} ]; then
 fi
 : "${{PAI_OUTPUT_TENSORBOARD:=/ml/output/tensorboard/}}"
 export PAI_OUTPUT_TENSORBOARD PAI_OUTPUT_LOGS="$PAI_OUTPUT_TENSORBOARD" PYTHONUNBUFFERED=1
+while [ "$pai_import_paths" ]; do
+  PYTHONPATH="$PWD/${{pai_import_paths##*:}}${{PYTHONPATH:+:$PYTHONPATH}}"
+  export PYTHONPATH
+  case $pai_import_paths in *:*) pai_import_paths=${{pai_import_paths%:*}};; *) pai_import_paths=;; esac
+done
 if [ "$pai_figures" ] && mkdir -p /tmp/jupyter-pai; then
   printf '%s' "$pai_figures" >/tmp/jupyter-pai/jupyter_pai_figures.py
   export PYTHONPATH="${{PYTHONPATH:+$PYTHONPATH:}}/tmp/jupyter-pai" MPLBACKEND="${{MPLBACKEND:-{contract.MPLBACKEND}}}"
@@ -63,7 +68,7 @@ _RUNTIME = Path(launcher.__file__).parent
 @dataclass(frozen=True)
 class Destination:
     """Workspace and code folder of a job, the id of the state folder, and limits: the maximum run time in seconds, and
-    bytes and seconds for the files beside the code."""
+    bytes and seconds for the files beside the code. `import_paths` are the folders of the project's packages."""
 
     workspace_id: str
     code_uri: str
@@ -71,6 +76,7 @@ class Destination:
     max_run_time: int | None = None
     files_limit: int = 200_000_000
     files_time_limit: int = 60
+    import_paths: tuple[str, ...] = ()
 
 
 def request_body(job: Job, target: Destination) -> dict[str, Any]:
@@ -218,6 +224,7 @@ def script_of(spec: JobSpec, target: Destination) -> str:
     variables = {
         "several": "1" if spec.instance_count > 1 else "",
         "figures": figures,
+        "import_paths": ":".join(target.import_paths),
         "command": spec.command_line,
         "kept": f"/ml/output/{contract.FILES}",
         "most": str(target.files_limit),

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from ...backends.runtime import launcher
 from ...core.i18n import _
 from ...core.text import printable
-from . import known_errors
+from ...jobs.state_dir import JobFolder
+from . import known_errors, own_code
 
 _HEADER = "Traceback (most recent call last):"
 # Line prefixes: the rank of a torch process, the frame of an exception group.
@@ -36,17 +37,21 @@ _LAST = 40
 _ROOT_CAUSE = re.compile(r"\s*exitcode\s*: (-?\d{1,5})\b")
 
 
-def diagnose(exit_code: int, tail: str) -> tuple[str, str]:
+def diagnose(exit_code: int, tail: str, folder: JobFolder | None = None) -> tuple[str, str]:
     """Return the reason, one line of at most 300 characters, and the fix for a command that ended with `exit_code`.
-    `tail` is the end of its log."""
+    `tail` is the end of its log. The code in the job's folder explains missing modules and files."""
     if failure := _failure(tail):
-        reason, fix = _from_report(exit_code, *failure)
+        reason, fix = _from_report(exit_code, *failure, folder)
     else:
-        reason, fix = _diagnose(exit_code, printable(tail, _LINES))
+        reason, fix = _diagnose(exit_code, printable(tail, _LINES), folder)
     return _cut(" ".join(reason.split()), _LONGEST), fix
 
 
-def _diagnose(exit_code: int, rows: Sequence[str]) -> tuple[str, str]:
+def _known(exit_code: int, lines: Sequence[str], folder: JobFolder | None) -> tuple[str, str] | None:
+    return (own_code.find(lines, folder) if folder else None) or known_errors.find(exit_code, lines)
+
+
+def _diagnose(exit_code: int, rows: Sequence[str], folder: JobFolder | None) -> tuple[str, str]:
     if exit_code == 126:
         return _("The command could not be executed (exit code 126)."), _("Make the file executable: chmod +x …")
     tracebacks = list(_tracebacks(rows))
@@ -56,7 +61,7 @@ def _diagnose(exit_code: int, rows: Sequence[str]) -> tuple[str, str]:
     if traceback and exit_code > 128 and traceback.left > _LAST:
         traceback = None  # An earlier error that the job survived; the signal came much later.
     lines = f"{traceback.kind}: {traceback.message}".split("\n") if traceback else rows[-_LAST:]
-    if answer := known_errors.find(exit_code, lines):
+    if answer := _known(exit_code, lines, folder):
         return answer
     if exit_code == launcher.FAILED:
         return _("The requirements could not be installed."), _("See the log for their names; check names and network.")
@@ -76,11 +81,11 @@ def _failure(tail: str) -> tuple[str, int] | None:
         return None  # No such line, or a similar one of another program.
 
 
-def _from_report(exit_code: int, error: str, cell: int) -> tuple[str, str]:
+def _from_report(exit_code: int, error: str, cell: int, folder: JobFolder | None) -> tuple[str, str]:
     if not error:
         reason, fix = _from_signal(exit_code - 128) if exit_code > 128 else ("", "")
         return f"{_('The kernel died in cell {n}.').format(n=cell)} {reason}".strip(), fix
-    reason, fix = known_errors.find(exit_code, [error]) or (error, "")
+    reason, fix = _known(exit_code, [error], folder) or (error, "")
     return (_("cell {n}: {reason}").format(n=cell, reason=reason) if cell else reason), fix
 
 

@@ -45,7 +45,8 @@ _NO_GPU_MEMORY_FIX = N_(
 )
 _NO_LIBRARY = N_("The shared library `{name}` is missing.")
 _LIBRARY_END = r"(?:: cannot open shared object file|'; dlerror)"
-_NO_FILE = r"FileNotFoundError: .*No such file or directory: "
+MODULE = r"(?:ModuleNotFound|Import)Error: No module named '?(?P<name>[\w.]{1,200})"
+NO_FILE = r"FileNotFoundError: .*No such file or directory: "
 _BAD_ARGUMENTS = N_("The script does not take these arguments: {text}")
 # The message of argparse or click about the arguments of the command.
 _USAGE = r"(?:: error: (?=.*(?:argument|option|choice|command|expected))|^Error: (?=.*(?:[Oo]ption|[Aa]rgument)))"
@@ -56,7 +57,7 @@ _OPTION = r"--?(?P<name>[A-Za-z][\w-]{0,60})"
 # characters, except within a line of at most 400.
 _TABLE: tuple[tuple[str, str, str, int], ...] = (
     (
-        r"(?:ModuleNotFound|Import)Error: No module named '?(?P<name>[\w.]{1,200})",
+        MODULE,
         N_("The module `{name}` is missing."),
         N_(
             "Add --requirement {package}, or a line to requirements.txt. "
@@ -176,7 +177,7 @@ _TABLE: tuple[tuple[str, str, str, int], ...] = (
     (r"PermissionError: .*'(?P<path>[^']{1,500})'$", _DENIED, _DENIED_FIX, 0),
     (r"(?:^|: )(?P<path>[^\s:]{1,500}): Permission denied$", _DENIED, _DENIED_FIX, 0),
     (
-        _NO_FILE + r"'(?P<path>/ml/[^']{0,1000}|[^/'][^']{0,1000})'",
+        NO_FILE + r"'(?P<path>/ml/[^']{0,1000}|[^/'][^']{0,1000})'",
         N_("File `{path}` not found."),
         N_(
             "Code is packed from the notebook's folder: see --dry-run. "
@@ -185,7 +186,7 @@ _TABLE: tuple[tuple[str, str, str, int], ...] = (
         0,
     ),
     (
-        _NO_FILE + r"'(?P<path>/[^']{0,1000})'",
+        NO_FILE + r"'(?P<path>/[^']{0,1000})'",
         N_("File `{path}` not found."),
         N_("Check the path on the machine where the job ran."),
         0,

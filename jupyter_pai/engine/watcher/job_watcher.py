@@ -110,7 +110,7 @@ class WatchedJob:
         if report.status is JobStatus.FAILED and report.exit_code and not fix:
             from ..failure.diagnose import diagnose  # Only failed jobs need its patterns.
 
-            diagnosis, fix = diagnose(report.exit_code, self._tail(report.instance))
+            diagnosis, fix = diagnose(report.exit_code, self._tail(report.instance), self.folder)
             reason = reason or (f"{report.instance}: {diagnosis}" if report.instance else diagnosis)
         return {
             "reason": reason,

@@ -8,13 +8,14 @@ import tokenize
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from ...core import contract
 from ...core.errors import BadInput, SourceError
 from ...core.i18n import _
 from ...jobs.spec import JobSpec
-from .. import hyperparameters, notebook, script
+from .. import hyperparameters, import_paths, notebook, script
 from . import Hyperparameter, Module, Program
 
 _MOST_FILES = 50
@@ -45,6 +46,11 @@ class Inspection:
 
 def inspect(spec: JobSpec) -> Inspection:
     """Parse the scripts of a job and the local modules that they import. No code runs."""
+    return inspect_modules(spec)[0]
+
+
+def inspect_modules(spec: JobSpec) -> tuple[Inspection, tuple[Module, ...]]:
+    """Return the inspection with the parsed modules."""
     code = _Code(spec.source.folder, spec.source.files)
     declared: dict[str, Hyperparameter] = {}
     notes: dict[str, None] = {}
@@ -56,9 +62,10 @@ def inspect(spec: JobSpec) -> Inspection:
         if takes_options:
             closed.append(is_closed)
             notes |= dict.fromkeys(hyperparameters.check_values(options, spec.hyperparameters) if is_closed else ())
-    return Inspection(
+    inspection = Inspection(
         tuple(declared.values()), tuple(code.inspected.values()), bool(closed) and all(closed), tuple(notes)
     )
+    return inspection, tuple(code.modules.values())
 
 
 def _declared(path: str, code: _Code) -> tuple[list[Hyperparameter], bool]:
@@ -81,7 +88,20 @@ class _Code:
     folder: str
     files: dict[str, str]
     inspected: dict[str, InspectedFile] = field(default_factory=dict)
+    modules: dict[str, Module] = field(default_factory=dict)
     read: int = 0
+
+    @cached_property
+    def roots(self) -> tuple[str, ...]:
+        """The folders that may contain packages of the project."""
+        text = self.files.get("pyproject.toml", "")
+        if not text and self.folder:
+            with (
+                suppress(OSError),
+                Path(self.folder, "pyproject.toml").open(encoding="utf-8", errors="replace") as file,
+            ):
+                text = file.read(import_paths.LARGEST)
+        return import_paths.roots(text)
 
     def has(self, path: str) -> bool:
         """Return whether the file exists inside the folder."""
@@ -108,6 +128,7 @@ class _Code:
             self.inspected[path] = InspectedFile(path, getattr(error, "message", "") or str(error))
             return None
         self.inspected[path] = InspectedFile(path)
+        self.modules[path] = module
         return module
 
     def _text(self, path: str) -> str:
@@ -147,7 +168,7 @@ def _file_of(name: str, importer: str, entry: str, code: _Code) -> str:
     if level := len(name) - len(bare):
         bases = [posixpath.normpath(posixpath.join(posixpath.dirname(importer), *[".."] * (level - 1)))]
     else:
-        bases = [posixpath.dirname(entry), ""]
+        bases = [posixpath.dirname(entry), "", *code.roots]
     places = [posixpath.normpath(posixpath.join(base, below)) for base in bases]
     files = (file for place in places for file in (f"{place}.py", posixpath.normpath(f"{place}/__init__.py")))
     return next(filter(code.has, files), "")

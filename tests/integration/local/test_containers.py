@@ -102,6 +102,13 @@ def test_files_beside_the_code_are_an_output(podman: EmbeddedClient) -> None:
     assert job.read_file("result.txt", "files") == b"1\n"
 
 
+def test_packages_of_the_folder_are_imported(podman: EmbeddedClient, folder: Path) -> None:
+    script(folder, "name = 'mine'", "src/digits/__init__.py")
+    script(folder, "import digits; print(digits.name)", "scripts/train.py")
+    job = contained(podman, folder=folder, entry_point="scripts/train.py").wait()
+    assert job.logs() == "mine\n"
+
+
 @pytest.mark.parametrize(("command", "code"), [("exit 7", 7), ("kill -9 $$", 137), ("nothing-here", 127)])
 def test_exit_code_of_the_container_is_reported(podman: EmbeddedClient, command: str, code: int) -> None:
     job = contained(podman, command).wait()

@@ -54,6 +54,17 @@ def test_stopped_job_keeps_its_files(engine: EmbeddedClient, pai: StandIn, folde
     assert paths(job) == ["large.bin", "out/model.npz"]
 
 
+def test_packages_of_the_folder_are_imported(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
+    script(folder, "name = 'mine'", "src/digits/__init__.py")
+    script(folder, "name = 'too'", "lib/letters.py")
+    script(folder, "[tool.setuptools.packages.find]\nwhere = ['lib']", "pyproject.toml")
+    script(folder, "import digits, letters, other; print(digits.name, letters.name)", "scripts/train.py")
+    script(folder, "", "scripts/more/other.py")
+    variables = {"PYTHONPATH": "scripts/more"}
+    job = submit(engine, folder=folder, entry_point="scripts/train.py", profile="pai", environment=variables).wait()
+    assert "mine too" in job.logs()
+
+
 def test_figures_are_an_output(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
     script(folder, "import matplotlib.pyplot as plt; plt.plot([1, 2]); plt.show()")
     job = submit(engine, folder=folder, entry_point="train.py", profile="pai").wait()

@@ -26,7 +26,7 @@ def paths(folder: Path, **fields: object) -> list[str]:
 
 def left_out(folder: Path, **fields: object) -> dict[str, str]:
     manifest = source.scan(Source.model_validate({"folder": str(folder)} | fields), LIMIT)
-    return {left.path: left.why for left in manifest.left_out}
+    return {left.path: left.why for left in manifest.excluded}
 
 
 def fill(folder: Path, *names: str, text: str = "x") -> None:
@@ -117,7 +117,7 @@ def test_input_folders_are_not_packed(folder: Path) -> None:
     fill(folder, "a.py", "data/big.bin")
     manifest = source.scan(Source(folder=str(folder)), LIMIT, {str(folder / "data"): "an input of the job"})
     assert [entry.path for entry in manifest.entries] == ["a.py"]
-    assert manifest.left_out[0].why == "an input of the job"
+    assert manifest.excluded[0].why == "an input of the job"
 
 
 @pytest.mark.parametrize("target", ["/etc/passwd", "../secret", "sub/../../secret"])

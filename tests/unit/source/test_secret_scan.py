@@ -249,7 +249,7 @@ def test_file_excluded_by_name_is_allowed_by_name_alone(folder: Path) -> None:
     (folder / ".gitignore").write_text(".env\nold/\n")
     result = manifest(folder, allow_secret=[".env", ".aws/sso/cache/a", "old/id_rsa"])
     assert {entry.path for entry in result.entries} == {".gitignore", ".env", ".aws/sso/cache/a", "old/id_rsa"}
-    why = {left.path: left.why for left in result.left_out}
+    why = {left.path: left.why for left in result.excluded}
     assert why[".aws/credentials"] == why["server.pem"] == "may contain secrets"
     assert why["old/b"] == ".gitignore: old/"
 

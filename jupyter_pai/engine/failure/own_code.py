@@ -1,0 +1,76 @@
+"""Errors about the job's own files: modules and paths that are packed elsewhere, or that were excluded."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Iterable, Sequence
+
+from ...core.i18n import _
+from ...jobs.state_dir import ExcludedPath, JobFolder, Packing
+from ...source import excluded
+from .known_errors import MODULE, NO_FILE
+
+_PATH = re.compile(NO_FILE + r"'(?P<path>[^']{1,1000})'")
+_CODE = re.compile(r"^.*/(?:usercode|ml/code)/")
+
+
+def find(lines: Sequence[str], folder: JobFolder) -> tuple[str, str] | None:
+    """Return the reason and fix of an error about a file of the job's code; None for other errors."""
+    module = next(filter(None, map(re.compile(MODULE).search, reversed(lines))), None)
+    if module:
+        return _missing_module(module["name"], folder)
+    path = next(filter(None, map(_PATH.search, reversed(lines))), None)
+    return _missing_file(_CODE.sub("", path["path"]), Packing.read(folder).excluded) if path else None
+
+
+def _missing_file(path: str, paths: Iterable[ExcludedPath]) -> tuple[str, str] | None:
+    if path.startswith("/") or not (one := excluded.find(path, paths)):
+        return None
+    reason = _("File `{path}` not found: it was excluded ({why}).").format(path=path, why=one.why)
+    return reason, excluded.fixes(one)
+
+
+def _missing_module(name: str, folder: JobFolder) -> tuple[str, str] | None:
+    try:
+        files = sorted(json.loads(folder.manifest.read_text("utf-8")))
+    except (OSError, ValueError):
+        return None
+    packing = Packing.read(folder)
+    for root in ("", *packing.import_paths):
+        for end in (".py", "/__init__.py", "/"):
+            path = posixpath.normpath(posixpath.join(root, name.replace(".", "/") + end))
+            if one := excluded.find(path, packing.excluded):
+                return _("The module `{name}` was excluded ({why}).").format(name=name, why=one.why), excluded.fixes(
+                    one
+                )
+    head, _dot, rest = name.partition(".")
+    places = [place for path in files if (place := _place_of(head, path)) is not None]
+    if not places:
+        return None
+    place = min(places, key=lambda place: place.count("/"))
+    found = posixpath.join(place, head)
+    if rest and place in ("", *packing.import_paths):
+        return (
+            _("The module `{name}` is missing. The job's code has `{found}` without it.").format(
+                name=name, found=found
+            ),
+            _("Check the spelling. A module of the same name as an installed package hides that package."),
+        )
+    return (
+        _("The module `{name}` is in the job's code (`{found}`), but not on the import path.").format(
+            name=name, found=found
+        ),
+        _("Add its folder to the path: --env PYTHONPATH={folder}").format(folder=place or "."),
+    )
+
+
+def _place_of(name: str, path: str) -> str | None:
+    """Return the folder from which a file makes a module of this name importable; None if it does not."""
+    parts = path.split("/")
+    if parts[-1] == f"{name}.py":
+        return "/".join(parts[:-1])
+    if path.endswith(".py") and name in parts[:-1]:
+        return "/".join(parts[: parts.index(name)])
+    return None
