@@ -69,14 +69,16 @@ class Client(ABC):
         attach: bool = False,
         notebook: str = "",
         confirmed: bool = False,
+        anyway: bool = False,
         progress: Callable[[int, int], object] | None = None,
         script_if_needed: bool = False,
     ) -> dict[str, Any]:
         """Submit a job and return `{job, attached, changed}`. A lost reply is retried once, with an idempotency key.
 
-        `notebook` overrides the notebook of this kernel as the job's notebook. `confirmed` accepts the cost.
-        `progress` receives the bytes of inputs uploaded so far and in total. `script_if_needed` converts a notebook to
-        a script for backends that run no notebooks.
+        `notebook` overrides the notebook of this kernel as the job's notebook. `confirmed` accepts the cost; `anyway`
+        submits although the script will reject its hyperparameters or arguments. `progress` receives the bytes of
+        inputs uploaded so far and in total. `script_if_needed` converts a notebook to a script for backends that run no
+        notebooks.
         """
         body = {
             "spec": self._plain(spec),
@@ -86,6 +88,7 @@ class Client(ABC):
             "attach": attach,
             "notebook": notebook or current_notebook(),
             "confirmed": confirmed,
+            "anyway": anyway,
             "script_if_needed": script_if_needed,
         }
         if spec.get("inputs"):
@@ -122,6 +125,7 @@ class Client(ABC):
         backend: str = "",
         resume: bool = False,
         confirmed: bool = False,
+        anyway: bool = False,
     ) -> dict[str, Any]:
         """Submit the spec and code of a job again, with changes. `resume` passes the job's checkpoints on."""
         body = {
@@ -130,6 +134,7 @@ class Client(ABC):
             "backend": backend,
             "resume": resume,
             "confirmed": confirmed,
+            "anyway": anyway,
         }
         return self._retry("rerun", job=job, body=body)
 

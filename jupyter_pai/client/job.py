@@ -202,18 +202,27 @@ class JobHandle:
         self._call("stop")
         return self
 
-    def rerun(self, *, backend: str = "", resume: bool = False, confirmed: bool = False, **changes: Any) -> JobHandle:
+    def rerun(
+        self,
+        *,
+        backend: str = "",
+        resume: bool = False,
+        confirmed: bool = False,
+        anyway: bool = False,
+        **changes: Any,
+    ) -> JobHandle:
         """Submit the job's spec and code again and return the new job.
 
         The keywords are the fields of `JobSpec` to change. Tables (hyperparameters, inputs …) are merged; None removes
-        a name. `resume` passes this job's checkpoints as the input channel `checkpoints`. `confirmed` accepts the cost.
+        a name. `resume` passes this job's checkpoints as the input channel `checkpoints`. `confirmed` accepts the cost;
+        `anyway` submits although the script will reject its hyperparameters or arguments.
 
         Raises:
             BadInput: naming the invalid field.
             Unconfirmed: stating the cost, if it must be confirmed.
             Conflict: if `resume` is set and the job has not ended or has no checkpoints.
         """
-        reply = self._client.rerun(self.id, changes, backend=backend, resume=resume, confirmed=confirmed)
+        reply = self._client.rerun(self.id, changes, backend=backend, resume=resume, confirmed=confirmed, anyway=anyway)
         return JobHandle(reply["job"], self._client)
 
     def delete(self, *, force: bool = False) -> None:
@@ -362,15 +371,17 @@ def wait_for_success(
     return handle
 
 
-def submit(*, backend: str = "", wait: bool = False, confirmed: bool = False, **spec: Any) -> JobHandle:
+def submit(
+    *, backend: str = "", wait: bool = False, confirmed: bool = False, anyway: bool = False, **spec: Any
+) -> JobHandle:
     """Submit a job. The keywords are the fields of `JobSpec`. With `wait`, print the log and return when the job has
-    ended. `confirmed` accepts the cost.
+    ended. `confirmed` accepts the cost; `anyway` submits although the script will reject its arguments.
 
     Raises:
         BadInput: naming the invalid field and the fix.
         Unconfirmed: stating the cost, if it must be confirmed.
     """
-    handle = JobHandle(connect().submit(spec, backend=backend, confirmed=confirmed)["job"])
+    handle = JobHandle(connect().submit(spec, backend=backend, confirmed=confirmed, anyway=anyway)["job"])
     return handle.wait(logs=True) if wait else handle
 
 

@@ -29,9 +29,6 @@ def submit(ctx: CommandContext, options: Options, *, cell: str = "", attach: boo
     if options.dry_run:
         _show_dry_run(ctx, options, ctx.client.preview(spec, backend=backend))
         return None
-    if not _confirm_notes(ctx, spec, options):
-        ctx.console.print(_("Nothing was submitted."))
-        return None
     # A script converted from a notebook does not name its notebook.
     target = options.target if getattr(options, "as_script", False) and not ctx.caller.notebook else ""
     notebook = str(ctx.caller.path(target)) if target else ""
@@ -40,6 +37,7 @@ def submit(ctx: CommandContext, options: Options, *, cell: str = "", attach: boo
         spec,
         backend=backend,
         attach=attach and not options.again,
+        anyway=options.anyway,
         notebook=notebook,
         progress=ctx.progress(options),
     )
@@ -63,16 +61,6 @@ def _confirmed(ctx: CommandContext, options: Options, request: Callable[..., dic
             return request(confirmed=True)
     ctx.console.print(_("Nothing was submitted."))
     return {}
-
-
-def _confirm_notes(ctx: CommandContext, spec: dict[str, Any], options: Options) -> bool:
-    """On a terminal, prompt if the code will reject hyperparameters. Elsewhere the job carries the same notes."""
-    if not spec.get("hyperparameters") or options.json or not ctx.console.can_prompt:
-        return True
-    notes = ctx.client.inspect(spec)["notes"]
-    for note in notes:
-        ctx.console.print(note)
-    return not notes or ctx.console.confirm(_("Submit anyway?"))
 
 
 def _show_attached(ctx: CommandContext, handle: JobHandle, changed: list[str]) -> None:
@@ -108,6 +96,8 @@ def _show_dry_run(ctx: CommandContext, options: Options, preview: dict[str, Any]
         write(_("cost: {cost}").format(**preview))
     for question in preview["questions"]:
         write(_("to confirm: {question}").format(question=question))
+    for text in dict.fromkeys(preview["refused"].values()):
+        write(_("refused: {text}").format(text=text))
     write(_("Nothing was submitted."))
 
 
@@ -128,6 +118,8 @@ def _inspect(ctx: CommandContext, options: Options) -> None:
         ctx.console.print(_("No hyperparameters found in: {files}").format(files=names))
     for note in reply["notes"]:
         ctx.console.print(_("note: {note}").format(note=note))
+    for text in dict.fromkeys(reply["refused"].values()):
+        ctx.console.print(_("refused: {text}").format(text=text))
 
 
 def _show_hyperparameters(ctx: CommandContext, definitions: list[dict[str, Any]]) -> None:
@@ -252,7 +244,14 @@ def _stop(ctx: CommandContext, options: Options) -> None:
 
 def _rerun(ctx: CommandContext, options: Options) -> JobHandle | None:
     changes = changes_of(options, ctx.caller)
-    request = partial(ctx.client.rerun, options.job, changes, backend=options.backend or "", resume=options.resume)
+    request = partial(
+        ctx.client.rerun,
+        options.job,
+        changes,
+        backend=options.backend or "",
+        resume=options.resume,
+        anyway=options.anyway,
+    )
     reply = _confirmed(ctx, options, request)
     return JobHandle(reply["job"], ctx.client) if reply else None
 

@@ -38,7 +38,8 @@ _REFRESH = 2.0
 _WIDGET_TYPE = "application/vnd.jupyter.widget-view+json"
 # A variable in a line: ``{name}`` or ``$name``.
 _VARIABLE = re.compile(r"\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)")
-# Options whose values contain braces and dollars of their own: substituted only with `--expand`.
+# Options whose values contain braces and dollars of their own: substituted only with `--expand`, like the script's
+# arguments after `--`.
 _VERBATIM = ("--metric", "--command")
 
 
@@ -125,11 +126,14 @@ def words_of(line: str, variables: Mapping[str, object]) -> list[str]:
             _("Cannot parse the line: {error}.").format(error=error),
             fix=_("Close the quote, or write \\' for a literal quote."),
         ) from None
-    verbatim = () if "--expand" in words else _VERBATIM
-    return [
-        word if before in verbatim or word.partition("=")[0] in verbatim else _expand(word, variables)
-        for before, word in pairwise(["", *words])
+    end = words.index("--") if "--" in words else len(words)
+    if "--expand" in words[:end]:
+        return [_expand(word, variables) for word in words]
+    expanded = [
+        word if before in _VERBATIM or word.partition("=")[0] in _VERBATIM else _expand(word, variables)
+        for before, word in pairwise(["", *words[:end]])
     ]
+    return expanded + words[end:]
 
 
 def _expand(word: str, variables: Mapping[str, object]) -> str:

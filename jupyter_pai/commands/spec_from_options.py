@@ -32,6 +32,7 @@ _REMOVABLE = {
     "requirement": "requirements",
     "output_path": "output_path",
     "tty": "tty",
+    "args": "args",
 }
 
 
@@ -71,6 +72,7 @@ def _fields(options: Options, caller: NotebookContext) -> dict[str, Any]:
         "output_path": options.output_path and _uri(options.output_path, caller),
         "metric_definitions": [{"name": name, "regex": pattern} for name, pattern in metrics.items()],
         "requirements": options.requirement,
+        "args": options.args,
         "secrets": {text.partition("=")[0]: text.partition("=")[2] or text for text in options.secret},
         "options": _nested(_pairs("--option", options.option)) | (container if options.container else {}),
         "tty": options.tty,

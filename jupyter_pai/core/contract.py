@@ -20,6 +20,7 @@ __all__ = [
     "check_name",
     "environment",
     "expand_user_args",
+    "has_user_args",
     "launch_line",
     "text",
     "typed",
@@ -129,8 +130,8 @@ def variables(prefix: str, names: Iterable[str]) -> tuple[dict[str, str], list[s
     return short, [name for group in by_variable.values() for name in group if name not in short]
 
 
-def user_args(hyperparameters: Mapping[str, str]) -> str:
-    """Return ``--name value …`` in the given order, each word quoted for a shell.
+def user_args(hyperparameters: Mapping[str, str], args: Iterable[str] = ()) -> str:
+    """Return ``--name value …`` in the given order, then `args` unchanged, each word quoted for a shell.
 
     A value that begins with ``-`` and is not a number is passed as ``--name=value``, because argparse would take it for
     an option.
@@ -141,16 +142,21 @@ def user_args(hyperparameters: Mapping[str, str]) -> str:
             words.append(f"--{name}={value}")
         else:
             words += [f"--{name}", value]
-    return " ".join(map(shlex.quote, words))
+    return " ".join(map(shlex.quote, [*words, *args]))
 
 
-def expand_user_args(command: str, hyperparameters: Mapping[str, str]) -> str:
+def has_user_args(command: str) -> bool:
+    """Return whether a command passes on ``$PAI_USER_ARGS`` as `expand_user_args` replaces it."""
+    return any(map(_IS_USER_ARGS, _TOKENS.findall(command)))
+
+
+def expand_user_args(command: str, hyperparameters: Mapping[str, str], args: Iterable[str] = ()) -> str:
     """Return `command` with the unquoted words ``$PAI_USER_ARGS`` and ``${PAI_USER_ARGS}`` replaced by `user_args`.
 
     A shell does not remove quotes that come from a variable, so the arguments must be inserted before a shell parses
     the command.
     """
-    replacement = user_args(hyperparameters)
+    replacement = user_args(hyperparameters, args)
     return "".join(replacement if _IS_USER_ARGS(token) else token for token in _TOKENS.findall(command))
 
 
@@ -168,14 +174,19 @@ _IS_USER_ARGS: Callable[[str], bool] = {"$PAI_USER_ARGS", "${PAI_USER_ARGS}"}.__
 _INTERPRETERS = {".sh": "sh", ".ipynb": "python -m jupyter_pai.backends.runtime.run_notebook"}
 
 
-def launch_line(entry_point: str, hyperparameters: Mapping[str, str], inputs: Mapping[str, str] | None = None) -> str:
+def launch_line(
+    entry_point: str,
+    hyperparameters: Mapping[str, str],
+    inputs: Mapping[str, str] | None = None,
+    args: Iterable[str] = (),
+) -> str:
     """Return the command that runs a script or notebook: interpreter, script, hyperparameters in order, then inputs as
-    ``--name path``.
+    ``--name path``, then `args` unchanged.
 
     Inputs are passed only in the layout of PAI's older CustomJob.
     """
     interpreter = _INTERPRETERS.get(entry_point[entry_point.rfind(".") :], "python")
-    words = [interpreter, shlex.quote(entry_point), user_args({**hyperparameters, **(inputs or {})})]
+    words = [interpreter, shlex.quote(entry_point), user_args({**hyperparameters, **(inputs or {})}, args)]
     return " ".join(filter(None, words))
 
 
@@ -184,6 +195,7 @@ def environment(
     hyperparameters: Mapping[str, str],
     inputs: Mapping[str, str],
     outputs: Iterable[str],
+    args: Iterable[str] = (),
 ) -> tuple[dict[str, str], list[str]]:
     """Return the ``PAI_*`` variables of a job, and the names without a short variable.
 
@@ -198,7 +210,7 @@ def environment(
         "PAI_WORKING_DIR": layout.code,
         "PAI_CONFIG_DIR": layout.config,
         "PAI_HPS": json.dumps(values, ensure_ascii=False),
-        "PAI_USER_ARGS": user_args(hyperparameters),
+        "PAI_USER_ARGS": user_args(hyperparameters, args),
         **{variable: hyperparameters[name] for name, variable in hps.items()},
         **{variable: layout.input(name, inputs[name]) for name, variable in ins.items()},
         **{variable: layout.output(ALIASES.get(name, name)) for name, variable in outs.items()},

@@ -4,6 +4,7 @@
     ├── BadInput             invalid input                                400
     │   ├── UsageError       a magic or command line                      400
     │   ├── SpecError        a field of a job's specification             400
+    │   ├── ArgumentsRefused the script would reject its arguments        400
     │   ├── SourceError      the folder of code                           400
     │   ├── NotebookError    a notebook or a cell                         400
     │   ├── SettingsError    the settings file                            400
@@ -20,7 +21,7 @@
     │   ├── JobFailed        an awaited job did not succeed               409
     │   ├── QuotaExceeded    a limit of the account is reached            409
     │   ├── SoldOut          temporarily out of stock on the platform     409
-    │   └── Unconfirmed      has a cost that was not confirmed            409
+    │   └── Unconfirmed      must be confirmed by the user                409
     ├── Unsupported          not supported by a backend or storage        400
     └── EngineError          an internal or platform failure              500
         ├── BackendError     a failure of a backend                       502
@@ -137,6 +138,10 @@ class SpecError(BadInput):
     pass
 
 
+class ArgumentsRefused(BadInput):
+    """The script certainly rejects its command line. ``details["faults"]`` has the errors by field of the spec."""
+
+
 class SourceError(BadInput):
     pass
 
@@ -205,7 +210,7 @@ class SoldOut(Conflict):
 
 
 class Unconfirmed(Conflict):
-    """A submit that needs the user's confirmation first, because of its cost.
+    """A submit that needs the user's confirmation first, because of its cost or of excluded files.
 
     `details` has `questions`, each a sentence.
     """

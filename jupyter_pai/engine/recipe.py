@@ -77,18 +77,22 @@ def _cell(spec: JobSpec, pairs: _Pairs) -> str:
     """Return the magic; empty if it cannot express the spec."""
     if pairs is None or not all(_is_plain(option, value) for option, value in pairs):
         return ""
+    # After `--`, variables are not replaced.
+    args = ["--", *spec.args] if spec.args else []
+    if not all(map(str.isprintable, args)):
+        return ""
     if code := _code_of(spec):
-        return f"{shlex.join(['%%pai_train', *_words(pairs)])}\n{code}"
+        return f"{shlex.join(['%%pai_train', *_words(pairs), *args])}\n{code}"
     target = _target(spec)
     if target is None or not _is_plain("", target):
         return ""
-    return shlex.join(["%pai", "submit", *filter(None, [target]), *_words(pairs)])
+    return shlex.join(["%pai", "submit", *filter(None, [target]), *_words(pairs), *args])
 
 
 def _cli(spec: JobSpec, values: Mapping[str, Any], pairs: _Pairs, backend: str) -> str:
     target = _target(spec)
     if pairs is not None and target is not None:
-        words = [*filter(None, [target]), *_words(pairs)]
+        words = [*filter(None, [target]), *_words(pairs), *(["--", *spec.args] if spec.args else [])]
         if all(word.replace("\n", "").isprintable() for word in words):
             return shlex.join(["jupyter", "pai", "submit", *words])
     # No line of indented JSON is the end marker.

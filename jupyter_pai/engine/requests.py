@@ -29,6 +29,7 @@ class SubmitRequest(BaseModel):
     key: str = Field("", max_length=200, description="Requests with the same key create one job.")
     attach: bool = Field(False, description="Attach to an existing job of the same spec if it is running or succeeded.")
     confirmed: bool = Field(False, description="The user has confirmed the cost.")
+    anyway: bool = Field(False, description="Submit although the script will reject its hyperparameters or arguments.")
     script_if_needed: bool = Field(
         False,
         description="Send the code of a notebook as a script if the platform does not run notebooks.",
@@ -63,6 +64,7 @@ class Rerun(BaseModel):
     backend: str = Field("", description="Use this backend's default profile.")
     resume: bool = Field(False, description="The job's checkpoints become the input channel `checkpoints`.")
     confirmed: bool = Field(False, description="The user has confirmed the cost.")
+    anyway: bool = Field(False, description="Submit although the script will reject its hyperparameters or arguments.")
 
 
 class Prune(BaseModel):
@@ -112,6 +114,9 @@ class Preview(BaseModel):
         "Where that is to be confirmed, it is one of the questions.",
     )
     hyperparameters: tuple[Hyperparameter, ...] = Field(description="The hyperparameters that the code declares.")
+    refused: dict[str, str] = Field(
+        {}, description="Errors with which the script certainly exits, by field of the spec. A submit is refused."
+    )
     files: int
     bytes: int
     biggest: list[dict[str, Any]] = Field(description="The largest files with path and bytes.")

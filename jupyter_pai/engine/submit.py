@@ -102,6 +102,7 @@ class Submitter:
             questions=(*plan.check.questions, *named),
             cost=plan.check.cost,
             hyperparameters=inspected.hyperparameters,
+            refused=inspected.refused,
             files=manifest.files,
             bytes=manifest.bytes,
             biggest=[{"path": entry.path, "bytes": entry.size} for entry in manifest.biggest(_MOST_FILES)],
@@ -206,6 +207,7 @@ class Submitter:
             python=earlier.python,
             key=rerun.key,
             confirmed=rerun.confirmed,
+            anyway=rerun.anyway,
         )
 
     async def adopt(self, remote_id: str, profile: str = "", backend: str = "") -> Job:

@@ -16,7 +16,7 @@ from pathlib import Path
 from ..backends.base import Backend, Capability, Check
 from ..config.policy import Policy
 from ..config.settings import Profile
-from ..core.errors import SpecError, Unconfirmed
+from ..core.errors import ArgumentsRefused, SpecError, Unconfirmed
 from ..core.field_errors import fields
 from ..core.i18n import _
 from ..core.text import parse_size
@@ -108,13 +108,20 @@ class SubmitPlan:
         block.
 
         Raises:
+            ArgumentsRefused: if the script certainly rejects its command line.
             SourceError: if the code cannot be packed, or has secrets in it.
             NotAllowed: if it is larger than the policy allows.
         """
+        inspection, modules = inspect_modules(self.spec)
+        if inspection.refused and not self.request.anyway:
+            raise ArgumentsRefused(
+                " ".join(dict.fromkeys(inspection.refused.values())),
+                fix=_("To submit it anyway: --anyway"),
+                faults=inspection.refused,
+            )
         manifest = self.manifest(home.path)
         with fields("source"):
             packed = source.pack(manifest, home.sources)
-        inspection, modules = inspect_modules(self.spec)
         questions = excluded.questions(manifest, modules, self.spec.hyperparameters)
         code = PackedCode(
             packed.path,
@@ -122,7 +129,12 @@ class SubmitPlan:
             packed.hashes,
             manifest.files,
             manifest.bytes,
-            (*packed.notes, *inspection.notes, *filter(None, [excluded.summary(manifest)])),
+            (
+                *packed.notes,
+                *inspection.notes,
+                *inspection.refused.values(),
+                *filter(None, [excluded.summary(manifest)]),
+            ),
             packing=Packing(manifest.excluded[:_MAX_EXCLUDED], manifest.import_paths()),
         )
         check = replace(self.check, questions=(*self.check.questions, *questions))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -83,6 +84,21 @@ def _texts(value: object, info: ValidationInfo) -> object:
 Texts = Annotated[dict[str, str], BeforeValidator(_texts)]
 
 
+def _words(value: object) -> object:
+    """Split a text into words as a shell does, and convert numbers in a list to text."""
+    if isinstance(value, str):
+        try:
+            return shlex.split(value)
+        except ValueError as error:
+            raise ValueError(_("cannot be split into words: {error}").format(error=error)) from None
+    if isinstance(value, (list, tuple)):
+        return [str(item) if isinstance(item, (int, float, Path)) else item for item in value]
+    return value
+
+
+Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
+
+
 class JobSpec(Value):
     """The request for a job: immutable, with the same fields on every backend."""
 
@@ -120,6 +136,13 @@ class JobSpec(Value):
     memory: str = Field("", pattern=SIZE, title=N_("Memory"), description=N_("Memory required, such as `16GiB`."))
     hyperparameters: Texts = Field(
         {}, title=N_("Hyperparameters"), description=N_("Parameters passed to the code: name to value.")
+    )
+    args: Words = Field(
+        (),
+        title=N_("Arguments"),
+        description=N_(
+            "Arguments passed to the script unchanged, after the hyperparameters. A text is split into words."
+        ),
     )
     inputs: dict[str, str] = Field({}, title=N_("Inputs"), description=N_("Input channels: name to URI or local path."))
     outputs: dict[str, str] = Field(
@@ -164,6 +187,7 @@ class JobSpec(Value):
                         name=name, bad=bad
                     ),
                 )
+        self._check_args()
         for field, channel in [*(("inputs", name) for name in self.inputs), *(("outputs", n) for n in self.outputs)]:
             if bad := contract.check_channel(channel):
                 raise FieldError(
@@ -191,6 +215,14 @@ class JobSpec(Value):
         if twice:
             raise FieldError("metric_definitions", _("The metric `{name}` is defined twice.").format(name=twice[0]))
         return self
+
+    def _check_args(self) -> None:
+        if any("\0" in word for word in self.args):
+            raise FieldError("args", _("An argument contains a NUL character."))
+        if self.args and self.runs_notebook:
+            raise FieldError("args", _("A notebook takes no arguments. Pass hyperparameters instead: --hp NAME=VALUE."))
+        if self.args and self.command.strip() and not contract.has_user_args(self.command):
+            raise FieldError("args", _("The command does not pass on the arguments: add $PAI_USER_ARGS to it."))
 
     def _check_secrets(self) -> None:
         """Check the names of secrets. Messages do not quote invalid ones, which may be secret values."""
@@ -252,8 +284,8 @@ class JobSpec(Value):
     def command_line(self) -> str:
         """The shell command: the given one with ``$PAI_USER_ARGS`` expanded, or the one that runs the script."""
         if self.command.strip():
-            return contract.expand_user_args(self.command, self.hyperparameters)
-        return contract.launch_line(self.entry_point, self.hyperparameters)
+            return contract.expand_user_args(self.command, self.hyperparameters, self.args)
+        return contract.launch_line(self.entry_point, self.hyperparameters, args=self.args)
 
 
 def parse_spec(value: object) -> JobSpec:

@@ -15,7 +15,7 @@ __all__ = ["run", "timestamped", "wait_for"]
 def run(target: Target, spec: dict[str, Any]) -> JobHandle:
     """Submit a spec and print the job. A submit from code counts as confirmation of the cost."""
     client, spec = target.client, spec | {"profile": target.profile}
-    reply = client.submit(spec, backend=target.backend, confirmed=True, progress=progress_printer(print))
+    reply = client.submit(spec, backend=target.backend, confirmed=True, anyway=True, progress=progress_printer(print))
     handle = JobHandle(reply["job"], client)
     print(handle.info["console_url"] or repr(handle))
     return handle

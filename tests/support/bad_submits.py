@@ -28,7 +28,7 @@ REFUSED = [
     ("--command true --input a=empty --input a=empty", "duplicate name `a`", "Remove"),
     ("--command true --input a=/no/data", "/no/data", "Relative paths"),
     ("--command true --output model=/etc/passwd", "/etc/passwd", "folder of your own"),
-    ("--command true --hp novalue", "--hp: `novalue`", "Quote"),
+    ("--command true --hp novalue", "--hp takes one word", "--hp novalue=VALUE"),
     ("--command true --max-run-time soon", "soon", "--max-run-time"),
     ("--command true --python no-such-env", "`no-such-env`", "python3"),
     ("--command true --spec nowhere.toml", "nowhere.toml", ""),
@@ -47,7 +47,7 @@ FAILING = [
     ("asks.ipynb", "cell 1: The script reads standard input", "--hp"),
     ("raises.py", "ValueError: bad shape (part/deep.py, line 2)", ""),
     ("unfinished.py", "was never closed (unfinished.py, line 1)", ""),
-    ("takes_lr.py --hp lerning-rate=0.1", "unrecognized arguments: --lerning-rate 0.1", "--hp lerning-rate"),
+    ("takes_lr.py --anyway --hp lerning-rate=0.1", "unrecognized arguments: --lerning-rate 0.1", "--hp lerning-rate"),
     ("reads.py", "`data/train.csv`", "--input"),
     ("--command 'kill -SEGV $$'", "SIGSEGV", "native"),
     ("--command 'ulimit -v 400000; python hungry.py'", "Out of memory", "smaller"),
@@ -61,7 +61,8 @@ QUESTIONED = [
     ("takes.py --hp learning_rate=1", "`learning_rate`", "is spelled `learning-rate`"),
     ("takes.py --hp epochs=many", "`many` is not a valid int", "takes.py, line 4"),
     ("takes.py --hp model=vti", "`vti` is not one of the choices", "resnet, vit"),
-    ("takes.py --hp fast=True", "a flag", "--command"),
+    ("takes.py --hp fast=True", "a flag", "-- --fast"),
+    ("takes.py -- --epohcs 3", "`epohcs`", "Did you mean `epochs`?"),
     ("--command 'python -u takes.py $PAI_USER_ARGS' --hp dropout=0.1", "`dropout`", "Known are: epochs"),
 ]
 

@@ -127,7 +127,9 @@ class Workspace:
         """The command that the supervisor runs."""
         line = self.spec.command_line
         if self.spec.layout == "code" and not self.spec.command.strip():
-            line = contract.launch_line(self.spec.entry_point, self.spec.hyperparameters, self._inputs(path=True))
+            line = contract.launch_line(
+                self.spec.entry_point, self.spec.hyperparameters, self._inputs(path=True), self.spec.args
+            )
         if not self.spec.command.strip():
             line = f"exec {line}"  # Without `exec`, a stop would kill the shell before the script can clean up.
         words = [*self._launcher(), "/bin/sh", "-c", line]
@@ -170,6 +172,7 @@ class Workspace:
             self.spec.hyperparameters,
             self._inputs(path=False),
             output_folders(self.spec, self.folder),
+            self.spec.args,
         )
 
     def environment(self) -> dict[str, str]:

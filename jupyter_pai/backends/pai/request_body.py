@@ -47,6 +47,7 @@ if [ -f {ARCHIVE} ]; then
 fi
 : "${{PAI_OUTPUT_TENSORBOARD:=/ml/output/tensorboard/}}"
 export PAI_OUTPUT_TENSORBOARD PAI_OUTPUT_LOGS="$PAI_OUTPUT_TENSORBOARD" PYTHONUNBUFFERED=1
+if [ "$pai_args" ]; then export PAI_USER_ARGS="$pai_args"; fi
 while [ "$pai_import_paths" ]; do
   PYTHONPATH="$PWD/${{pai_import_paths##*:}}${{PYTHONPATH:+:$PYTHONPATH}}"
   export PYTHONPATH
@@ -225,6 +226,7 @@ def script_of(spec: JobSpec, target: Destination) -> str:
         "several": "1" if spec.instance_count > 1 else "",
         "figures": figures,
         "import_paths": ":".join(target.import_paths),
+        "args": contract.user_args(spec.hyperparameters, spec.args) if spec.args else "",
         "command": spec.command_line,
         "kept": f"/ml/output/{contract.FILES}",
         "most": str(target.files_limit),

@@ -77,8 +77,9 @@ class Form(Attributes):
         """
         return dict(self.draft.client.call("preview", body=self.draft.request | {"python": sys.executable}))
 
-    def submit(self, *, confirmed: bool = False) -> JobHandle:
-        """Submit the job and show it below the form. `confirmed` accepts its cost.
+    def submit(self, *, confirmed: bool = False, anyway: bool = False) -> JobHandle:
+        """Submit the job and show it below the form. `confirmed` accepts its cost; `anyway` submits although the script
+        will reject its hyperparameters or arguments.
 
         Raises:
             BadInput: for invalid fields, listed in `details["faults"]`.
@@ -90,6 +91,7 @@ class Form(Attributes):
             backend=body["backend"],
             notebook=body["notebook"],
             confirmed=confirmed,
+            anyway=anyway,
             script_if_needed=body.get("script_if_needed", False),
         )
         self._job = JobHandle(reply["job"], self.draft.client)

@@ -88,6 +88,7 @@ _SPEC_OPTIONS = (
     repeatable("--option", "KEY=VALUE", N_("a backend option, such as spot.strategy=SpotAsPriceGo (repeatable)")),
     _flag("--tty", N_("run the job in a pseudo-terminal")),
     _flag("--yes", N_("do not prompt, even if the job costs money")),
+    _flag("--anyway", N_("submit although the script will reject its hyperparameters or arguments")),
     Argument("--as", N_("the variable to assign the job to"), dest="variable", metavar="NAME", type=_variable),
     OneOf(
         Argument("--wait", N_("print the log and return when the job has ended"), action="store_true", default=None),
@@ -107,6 +108,8 @@ _SUBMIT_OPTIONS = (
     JSON,
     _flag("--expand", N_("substitute variables in --command and --metric, too")),
 )
+# The verbs that pass the words after `--` to the script.
+WITH_ARGS = ("submit", "rerun", "inspect")
 # A terminal has neither cells nor variables.
 NOTEBOOK_OPTIONS = ("--as", "--again", "--expand")
 CELL_OPTIONS = (*_SUBMIT_OPTIONS, _flag("--with-above", N_("include the code of all cells above")))

@@ -11,6 +11,7 @@ subclass would copy argparse.
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -115,19 +116,64 @@ def parse(command: _Parser, words: Sequence[str]) -> Options:
         UsageError: naming the invalid word, with a suggestion.
         SystemExit: after `--help` was printed.
     """
-    options, unknown = command.parse_known_args(list(words))
+    words, args = _split(command, words)
+    options, unknown = command.parse_known_args(words)
+    names = options_of(command, getattr(options, "verb", None))
+    takes_args = "--hp" in names
+    if takes_args and (pair := _unjoined(words)):
+        raise UsageError(
+            _("{prog}: --hp takes one word, NAME=VALUE.").format(prog=command.prog),
+            fix=_("Pass --hp {pair}").format(pair=pair),
+        )
     if unknown:
         word = unknown[0].split("=")[0]
-        if not word.startswith("-"):
-            raise UsageError(
-                _("{prog}: unexpected argument `{word}`.").format(prog=command.prog, word=word),
-                fix=_("Quote a value that contains spaces."),
-            )
-        names = options_of(command, getattr(options, "verb", None))
-        raise UsageError(
-            _("{prog}: unknown option `{word}`.").format(prog=command.prog, word=word), fix=_hint(word, names)
+        kind = (
+            _("{prog}: unknown option `{word}`.")
+            if word.startswith("-")
+            else _("{prog}: unexpected argument `{word}`.")
         )
+        fix = _hint(word, names) if word.startswith("-") else _("Quote a value that contains spaces.")
+        if takes_args and (word.startswith("--") or "=" in unknown[0]):
+            fix = _hint_for_script(unknown, words, names)
+        raise UsageError(kind.format(prog=command.prog, word=word), fix=fix)
+    options.args = args
     return options
+
+
+def _split(command: _Parser, words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the words of the line, and those after `--`, which are the script's own."""
+    verb = next((word for word in words if word in VERBS), "")
+    if "--" not in words or (verb not in jobs.WITH_ARGS and _actions(command, verb) is not command._actions):
+        return [*words], []
+    at = [*words].index("--")
+    return [*words[:at]], [*words[at + 1 :]]
+
+
+def _unjoined(words: Sequence[str]) -> str:
+    """Return `NAME=VALUE` for `--hp NAME VALUE`; empty if each `--hp` has an equals sign."""
+    for option, name, value in zip(words, words[1:], [*words[2:], ""], strict=False):
+        if option == "--hp" and "=" not in name and not name.startswith("-"):
+            return f"{name}={value if value and not value.startswith('--') else 'VALUE'}"
+    return ""
+
+
+def _hint_for_script(unknown: Sequence[str], words: Sequence[str], names: Sequence[str]) -> str:
+    """Return how to pass an unknown option or `KEY=VALUE` to the script."""
+    option, equals, value = unknown[0].partition("=")
+    rest = [*words][[*words].index(unknown[0]) + 1 :]
+    own = [unknown[0]]
+    if not equals and rest and not rest[0].startswith("--"):
+        value = rest[0]
+        own.append(value)
+    near = get_close_matches(option, names, 1, 0.8) if option.startswith("-") else []
+    pair = f"{option.lstrip('-+')}={value or 'VALUE'}"
+    hint = _("To set a hyperparameter: --hp {pair}. To pass it to the script unchanged: -- {words}")
+    return " ".join(
+        [
+            *(_("Did you mean `{name}`?").format(name=name) for name in near),
+            hint.format(pair=pair, words=shlex.join(own)),
+        ]
+    )
 
 
 def _actions(command: argparse.ArgumentParser, verb: str | None) -> list[argparse.Action]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 
@@ -20,7 +20,7 @@ from .values import Hyperparameter, Values, one_line
 _NUMBERS: dict[str, Callable[[str], object]] = {"int": int, "float": float}
 _MAX_LISTED = 8
 
-_PARSE = ("parse_args", "parse_intermixed_args")
+PARSE_CALLS = ("parse_args", "parse_intermixed_args")
 # Calls that leave unknown options unparsed, or import modules that are not read.
 _OPEN_CALLS = frozenset(
     "parse_known_args parse_known_intermixed_args parse_args_into_dataclasses import_module __import__".split()
@@ -37,30 +37,31 @@ _MAKERS = {"ArgumentParser", "add_parser", "add_argument_group", "add_mutually_e
 _CLICK = frozenset("option argument command group pass_context pass_obj callback version_option help_option".split())
 
 
-def check_values(declared: Sequence[Hyperparameter], values: Mapping[str, str]) -> Iterator[str]:
-    """Yield a message for each name and value (passed as ``--name value``) that makes a closed program fail."""
+def check_values(declared: Sequence[Hyperparameter], values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the name and a message for each value (passed as ``--name value``) that makes a closed program fail."""
     options = [one for one in declared if one.origin in ("argparse", "click", "typer")]
     for name, value in values.items():
-        matches = [one for one in options if one.form == "option" and name in _names(one)]
+        matches = [one for one in options if one.form == "option" and name in names_of(one)]
         if matches:
-            messages = [_check_value(name, value, one) for one in matches]
+            messages = [check_value(name, value, one) for one in matches]
             if all(messages):
-                yield messages[0]
+                yield name, messages[0]
         # argparse may complete the name to that of an option.
         elif not any(
             full.startswith(name)
             for one in options
             if one.origin == "argparse" and one.form == "option"
-            for full in _names(one)
+            for full in names_of(one)
         ):
-            yield _unknown(name, value, options)
+            yield name, unknown_option(name, value, options)
 
 
-def _names(one: Hyperparameter) -> tuple[str, ...]:
+def names_of(one: Hyperparameter) -> tuple[str, ...]:
+    """Return the names of an option."""
     return (one.name, *one.aliases)
 
 
-def _check_value(name: str, value: str, one: Hyperparameter) -> str:
+def check_value(name: str, value: str, one: Hyperparameter) -> str:
     """Return the error of a value; empty if none is known."""
     convert = _NUMBERS.get(one.type, str)
     blanks = {"name": name, "value": one_line(value), "file": one.file, "line": one.line}
@@ -87,11 +88,13 @@ def _range(least: str | None, most: str | None) -> str:
     return _("{least} or more").format(least=least) if most is None else _("{most} or less").format(most=most)
 
 
-def _unknown(name: str, value: str, options: Sequence[Hyperparameter]) -> str:
-    """Return the message for a name that no option has, with the closest one."""
-    if other := next((one for one in options if one.form != "option" and name in _names(one)), None):
+def unknown_option(
+    name: str, value: str, options: Sequence[Hyperparameter], forms: Collection[str] = ("option",)
+) -> str:
+    """Return the message for a name that no option of these forms has, with the closest one."""
+    if other := next((one for one in options if one.form not in forms and name in names_of(one)), None):
         return _other_form(name, value, other)
-    known = sorted({full for one in options if one.form == "option" for full in _names(one)})
+    known = sorted({full for one in options if one.form in forms for full in names_of(one)})
     message = _("The script has no option `{name}` and will exit with an error.").format(name=name)
     if twin := next((other for other in known if _plain(other) == _plain(name)), None):
         return message + " " + _("The option is spelled `{name}`: `_`, `-` and case matter.").format(name=twin)
@@ -108,14 +111,14 @@ def _other_form(name: str, value: str, one: Hyperparameter) -> str:
     texts = {
         "flag": _(
             "`{name}` is a flag in {file}, line {line}, and takes no value: `{value}` would become a positional "
-            "argument. Write --{name} into --command instead."
+            "argument. Pass the flag after `--`: -- --{name}"
         ),
         "argument": _(
-            "`{name}` is a positional argument in {file}, line {line}: write its value into --command instead."
+            "`{name}` is a positional argument in {file}, line {line}. Pass its value after `--`: -- {value}"
         ),
         "short": _(
-            "`{name}` is called -{name} in {file}, line {line}, but is passed as --{name}: write it into --command "
-            "instead."
+            "`{name}` is called -{name} in {file}, line {line}, but is passed as --{name}. Pass it after `--`: "
+            "-- -{name} {value}"
         ),
     }
     return texts[one.form].format(name=name, value=one_line(value), file=one.file, line=one.line)
@@ -145,7 +148,7 @@ class _CommandLine:
     def is_parsed(self) -> bool:
         """An argparse parser reads the command line, or a command of click or typer is called (by name or app)."""
         makes_parser = any(module.meaning(call.func) == "argparse.ArgumentParser" for module, call, _name in self.calls)
-        if makes_parser and any(name in _PARSE and _reads_argv(module, call) for module, call, name in self.calls):
+        if makes_parser and any(name in PARSE_CALLS and reads_argv(module, call) for module, call, name in self.calls):
             return True
         called = {dotted(call.func) for _module, call, _name in self.calls}
         runs = any(module.meaning(call.func) == "typer.run" for module, call, _name in self.calls)
@@ -170,7 +173,7 @@ class _CommandLine:
         """Uses of `sys.argv` that read no options: its first word, and the list passed to the parser."""
         first = (node for _module, node in self.nodes if isinstance(node, ast.Subscript))
         ids = {id(node.value) for node in first if isinstance(node.slice, ast.Constant) and node.slice.value == 0}
-        parsing = [call for module, call, name in self.calls if name in _PARSE and _reads_argv(module, call)]
+        parsing = [call for module, call, name in self.calls if name in PARSE_CALLS and reads_argv(module, call)]
         return ids | {id(part) for call in parsing for words in _argv(call) for part in ast.walk(words)}
 
     def opens(self, module: Module, node: ast.AST) -> bool:
@@ -236,7 +239,7 @@ def _argv(call: ast.Call) -> list[ast.expr]:
     return [*call.args[:1], *(key.value for key in call.keywords if key.arg == "args")]
 
 
-def _reads_argv(module: Module, call: ast.Call) -> bool:
+def reads_argv(module: Module, call: ast.Call) -> bool:
     """Return whether `parse_args` parses the command line and not a list of the program."""
     return all(
         (isinstance(words, ast.Constant) and words.value is None)

@@ -36,12 +36,14 @@ class InspectedFile:
 
 @dataclass(frozen=True)
 class Inspection:
-    """The declared hyperparameters. `closed`: others are rejected; `notes` name problems of those in the spec."""
+    """The declared hyperparameters. `closed`: others are rejected. `notes` name problems of those in the spec;
+    `refused` has the errors with which the script certainly exits, by field of the spec."""
 
     hyperparameters: tuple[Hyperparameter, ...]
     files: tuple[InspectedFile, ...]
     closed: bool
     notes: tuple[str, ...]
+    refused: dict[str, str] = field(default_factory=dict)
 
 
 def inspect(spec: JobSpec) -> Inspection:
@@ -54,31 +56,37 @@ def inspect_modules(spec: JobSpec) -> tuple[Inspection, tuple[Module, ...]]:
     code = _Code(spec.source.folder, spec.source.files)
     declared: dict[str, Hyperparameter] = {}
     notes: dict[str, None] = {}
+    refused: dict[str, str] = {}
     closed = []
     for path, takes_options in dict.fromkeys(_scripts(spec, code)):
-        options, is_closed = _declared(path, code)
+        program, options, is_closed = _declared(path, code)
         for option in options:
             declared.setdefault(option.name, option)
         if takes_options:
             closed.append(is_closed)
-            notes |= dict.fromkeys(hyperparameters.check_values(options, spec.hyperparameters) if is_closed else ())
+        if takes_options and is_closed:
+            if not spec.command.strip():  # Our own launch line.
+                with suppress(RecursionError, AttributeError, TypeError, ValueError):  # Unusual code is not refused.
+                    refused = hyperparameters.refusals(program, options, spec.hyperparameters, spec.args)
+            texts = (text for _name, text in hyperparameters.check_values(options, spec.hyperparameters))
+            notes |= dict.fromkeys(text for text in texts if text not in refused.values())
     inspection = Inspection(
-        tuple(declared.values()), tuple(code.inspected.values()), bool(closed) and all(closed), tuple(notes)
+        tuple(declared.values()), tuple(code.inspected.values()), bool(closed) and all(closed), tuple(notes), refused
     )
     return inspection, tuple(code.modules.values())
 
 
-def _declared(path: str, code: _Code) -> tuple[list[Hyperparameter], bool]:
-    """Return the hyperparameters of a script, and whether it rejects others."""
+def _declared(path: str, code: _Code) -> tuple[Program, list[Hyperparameter], bool]:
+    """Return a script with its hyperparameters, and whether it rejects others."""
     program, whole = _program(path, code)
     if path not in program.modules:
-        return [], False
+        return program, [], False
     try:
-        return hyperparameters.read(program), whole and hyperparameters.is_closed(program)
+        return program, hyperparameters.read(program), whole and hyperparameters.is_closed(program)
     except Exception as error:
         # Unusual code must never make a job fail here.
         code.inspected[path] = InspectedFile(path, f"{type(error).__name__}: {error}")
-        return [], False
+        return program, [], False
 
 
 @dataclass

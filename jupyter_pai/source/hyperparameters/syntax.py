@@ -220,7 +220,7 @@ def called(definition: Definition) -> list[ast.expr]:
 
 def _live(module: Module, names: set[str]) -> list[ast.stmt]:
     """Return the statements that an import runs, and the definitions reached by these names."""
-    live = [node for node in module.tree.body if not isinstance(node, Definition) and not _is_guard(node)]
+    live = [node for node in module.tree.body if not isinstance(node, Definition) and not is_guard(node)]
     defined = dict(module.definitions)
     wanted = {name for name, node in defined.items() if "*" in names or name in names or _is_registered(node)}
     waiting: list[ast.stmt] = list(live)
@@ -237,7 +237,8 @@ def _is_registered(node: Definition) -> bool:
     return any(dotted(name).rpartition(".")[2] not in _DESCRIBING for name in called(node))
 
 
-def _is_guard(node: ast.stmt) -> bool:
+def is_guard(node: ast.stmt) -> bool:
+    """Return whether a statement is ``if __name__ == "__main__"``."""
     return isinstance(node, ast.If) and any(
         isinstance(inner, ast.Name) and inner.id == "__name__" for inner in ast.walk(node.test)
     )

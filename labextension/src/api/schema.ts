@@ -247,6 +247,7 @@ export interface IInspection {
   readonly files: readonly IInspectedFile[];
   readonly closed: boolean;
   readonly notes: readonly string[];
+  readonly refused: Readonly<Record<string, string>>;
 }
 
 export interface IInstanceType {
@@ -285,6 +286,7 @@ export interface IJobSpec {
   readonly gpu?: number | null;
   readonly memory?: string;
   readonly hyperparameters?: Readonly<Record<string, string>>;
+  readonly args?: readonly string[];
   readonly inputs?: Readonly<Record<string, string>>;
   readonly outputs?: Readonly<Record<string, string>>;
   readonly output_path?: string;
@@ -458,6 +460,7 @@ export interface IPreview {
   readonly questions?: readonly string[];
   readonly cost?: string;
   readonly hyperparameters: readonly IHyperparameter[];
+  readonly refused?: Readonly<Record<string, string>>;
   readonly files: number;
   readonly bytes: number;
   readonly biggest: readonly Readonly<Record<string, unknown>>[];

@@ -4,7 +4,7 @@
 
 import * as React from 'react';
 
-import { withField } from './draft.js';
+import { quoted, withField } from './draft.js';
 import { Field } from './field.js';
 import type { ISectionProps } from './section.js';
 import { errorAt, setField, textAt } from './section.js';
@@ -69,9 +69,4 @@ export function EntryPointSection(props: ISectionProps): React.JSX.Element {
 
 function withEntry({ draft }: ISectionProps, entry: string): ISectionProps['draft'] {
   return withField(withField(draft, 'command', ''), 'entry_point', entry);
-}
-
-/** Quote a path for a shell. */
-function quoted(path: string): string {
-  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

@@ -42,12 +42,12 @@ export function TrainForm(props: IProps): React.JSX.Element {
   }, [model]);
   const { form } = model;
   const isRefused = form?.draft === null && hasErrors(form.errors);
-  const submit = () => {
+  const submit = (isAnyway = false) => {
     if (form?.draft && (hasRowErrors(form.draft) || hasIncompleteChannel(form, box.current))) {
       focusFirstError(box.current);
       return;
     }
-    void model.submit().then(job => {
+    void model.submit(isAnyway).then(job => {
       if (!job) {
         requestAnimationFrame(() => focusFirstError(box.current));
       }

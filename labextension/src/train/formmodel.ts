@@ -94,14 +94,18 @@ export class TrainFormModel {
     }
   }
 
-  /** Submit the draft; null if the user declined or there are errors. */
-  async submit(): Promise<IJob | null> {
+  /**
+   * Submit the draft; null if the user declined or there are errors.
+   *
+   * @param isAnyway - submit although the script will reject its hyperparameters or arguments.
+   */
+  async submit(isAnyway = false): Promise<IJob | null> {
     await this.loading;
     if (!this.draft) {
       await this.load(); // Loading failed before.
     }
     const draft = this.draft;
-    const job = draft && (await this.send(requestOf(draft)));
+    const job = draft && (await this.send({ ...requestOf(draft), ...(isAnyway ? { anyway: true } : {}) }));
     if (job && draft === this.draft) {
       this.initialDraft = draft; // The submitted draft is the new initial one.
       this.signal.emit();

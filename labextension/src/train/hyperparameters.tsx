@@ -1,5 +1,5 @@
 /**
- * Hyperparameters: a field for each one declared in the code, and rows for others.
+ * Hyperparameters: a field for each one declared in the code, rows for others, and the arguments of a script.
  */
 
 import * as React from 'react';
@@ -7,12 +7,12 @@ import * as React from 'react';
 import { string } from '../api/wire.js';
 import { FieldError } from '../ui/fields/fielderror.js';
 import type { IDraftRow } from './draft.js';
-import { field, otherRows, rowOf, takesValue, withRows, withValue } from './draft.js';
+import { field, otherRows, rowOf, shellLine, takesValue, withRows, withValue } from './draft.js';
 import type { IControl } from './field.js';
 import { Field, Rows } from './field.js';
 import type { IDeclaredHyperparameter } from './preview.js';
 import type { ISectionProps } from './section.js';
-import { errorAt, notesAbout } from './section.js';
+import { errorAt, setField, warningsAbout } from './section.js';
 
 const TRUE = /^(true|1|yes|on)$/i;
 
@@ -47,11 +47,6 @@ export function HyperparametersSection(props: ISectionProps): React.JSX.Element 
           onChange={value => change(withValue(rows, parameter, value))}
         />
       ))}
-      {readOnly.length > 0 && (
-        <p className="jp-pai-Train-hint">
-          {trans.__('Can only be set in a command: %1', readOnly.map(parameter => parameter.name).join(', '))}
-        </p>
-      )}
       <Rows
         trans={trans}
         title={declared.length ? trans.__('Other hyperparameters') : trans.__('Hyperparameters')}
@@ -61,9 +56,47 @@ export function HyperparametersSection(props: ISectionProps): React.JSX.Element 
         isTitleHidden
         onChange={change}
         errorOf={({ name }) => errorAt(props, `hyperparameters.${name}`)}
-        warningOf={({ name }) => notesAbout(props, name)}
+        warningOf={({ name }) => warningsAbout(props, name)}
       />
+      <ArgumentsField {...props} readOnly={readOnly} />
     </section>
+  );
+}
+
+/** The arguments of a script, as one line. `readOnly`: declared arguments that have no field of their own. */
+function ArgumentsField(
+  props: ISectionProps & { readonly readOnly: readonly IDeclaredHyperparameter[] }
+): React.JSX.Element | null {
+  const { form, draft, trans, readOnly } = props;
+  const value = shellLine(field(draft, 'args'));
+  const isNotebook = string(field(draft, 'entry_point')).endsWith('.ipynb') && !field(draft, 'command');
+  if (isNotebook && !value) {
+    return null;
+  }
+  const prefixes: Readonly<Record<string, string>> = { flag: '--', short: '-' };
+  const names = readOnly.map(parameter => `${prefixes[parameter.form] ?? ''}${parameter.name}`).join(', ');
+  const error = errorAt(props, 'args');
+  return (
+    <Field
+      label={trans.__('Arguments')}
+      error={error}
+      warning={error ? '' : (form.preview?.refused.get('args') ?? '')}
+      hint={
+        names
+          ? trans.__('Passed to the script unchanged. Declared: %1', names)
+          : trans.__('Passed to the script unchanged.')
+      }
+    >
+      {control => (
+        <input
+          {...control}
+          className="jp-pai-Input jp-pai-Train-code"
+          value={value}
+          spellCheck={false}
+          onChange={event => setField(props, 'args', event.target.value)}
+        />
+      )}
+    </Field>
   );
 }
 
@@ -85,7 +118,7 @@ function Hyperparameter(props: IHyperparameter): React.JSX.Element {
         label={name}
         note={(required ? trans.__('required') : type) + range}
         error={errorAt(props, `hyperparameters.${row?.name ?? name}`)}
-        warning={isMissing ? trans.__('A value is required.') : notesAbout(props, row?.name ?? name)}
+        warning={isMissing ? trans.__('A value is required.') : warningsAbout(props, row?.name ?? name)}
         hint={help}
       >
         {control => <Control {...props} control={{ ...control, 'aria-required': required }} />}

@@ -98,10 +98,10 @@ export class TrainPanelModel {
     }
   }
 
-  /** Submit the active form, and open its job. */
-  async submit(): Promise<IJob | null> {
+  /** Submit the active form, and open its job. `isAnyway`: see `TrainFormModel.submit`. */
+  async submit(isAnyway = false): Promise<IJob | null> {
     const form = this.form;
-    const job = (await form?.submit()) ?? null;
+    const job = (await form?.submit(isAnyway)) ?? null;
     if (job && form) {
       this.showJob(form, job);
     }

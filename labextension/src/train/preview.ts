@@ -54,6 +54,8 @@ export interface IPreview {
   readonly command: string;
   readonly python: string;
   readonly notes: readonly string[];
+  /** Errors with which the script certainly exits, by field: the submit is refused. */
+  readonly refused: ReadonlyMap<string, string>;
   /** Questions to confirm, possibly about the cost. */
   readonly questions: readonly string[];
   /** The cost: instances, price and duration; empty if the job is free. */
@@ -74,6 +76,8 @@ export interface IFormErrors {
   readonly message: IErrorMessage | null;
   /** Secrets that prevent uploading the code. */
   readonly secrets: readonly ISecretMatch[];
+  /** True if only the script would reject the request, so that the user may submit it anyway. */
+  readonly canSubmitAnyway?: boolean;
 }
 
 export const NO_ERRORS: IFormErrors = { fields: new Map(), message: null, secrets: [] };
@@ -130,6 +134,7 @@ export function parsePreview(value: unknown): IPreview {
     command: string(data['command']),
     python: string(data['python']),
     notes: strings(data['notes']),
+    refused: parseMap(data['refused'], string),
     questions: strings(data['questions']),
     cost: string(data['cost']),
     files: number(data['files']) ?? 0,
@@ -167,6 +172,9 @@ export function formErrorsOf(error: unknown): IFormErrors {
   // An error without a field concerns the whole request.
   if (errors.size === 0 || errors.has('')) {
     return { fields: new Map([...errors].filter(([name]) => name)), message: { message, fix }, secrets: leaks };
+  }
+  if (error.code === 'ArgumentsRefused') {
+    return { fields: errors, message: null, secrets: leaks, canSubmitAnyway: true };
   }
   // Append the fix to a single error, unless it already ends with it.
   const whole = (text: string) => (text.endsWith(fix) ? text : `${text} ${fix}`);

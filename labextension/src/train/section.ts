@@ -63,7 +63,7 @@ export function hasError({ form }: ISectionProps, paths: readonly string[]): boo
 // Fields of the form, and lists that show all errors of their items.
 const FIELDS = new Set(
   (
-    'name command entry_point profile backend source source.folder hyperparameters inputs outputs output_path labels ' +
+    'name command entry_point args profile backend source source.folder hyperparameters inputs outputs output_path labels ' +
     'environment secrets python max_run_time instance_type instance_count cpu gpu memory image'
   ).split(' ')
 );
@@ -97,9 +97,10 @@ function optionsOf(backend: IBackend | undefined): readonly string[] {
   return backend && !backend.options ? ['options'] : names;
 }
 
-/** Return the engine's notes on a hyperparameter. */
-export function notesAbout({ form }: ISectionProps, name: string): string {
-  return (form.preview?.notes ?? []).filter(note => subjectOf(note) === name).join(' ');
+/** Return the engine's warnings about a hyperparameter: why the script rejects it, and notes. */
+export function warningsAbout({ form }: ISectionProps, name: string): string {
+  const notes = (form.preview?.notes ?? []).filter(note => subjectOf(note) === name);
+  return [form.preview?.refused.get(`hyperparameters.${name}`) ?? '', ...notes].filter(Boolean).join(' ');
 }
 
 /** Return the engine's notes that no field shows. */

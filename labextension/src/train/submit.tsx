@@ -14,7 +14,7 @@ import type { IStage } from './submitjob.js';
 
 interface IProps extends IContext {
   readonly model: TrainPanelModel;
-  readonly submit: () => void;
+  readonly submit: (isAnyway?: boolean) => void;
   readonly showWrong: () => void;
   /** Load the form again; undefined if it is loaded. */
   readonly reload: (() => void) | undefined;
@@ -57,10 +57,15 @@ export function SubmitSection(props: IProps): React.JSX.Element {
           className="jp-pai-Button jp-mod-accept jp-pai-Train-submit"
           aria-disabled={stage !== null}
           title={trans.__('Submit (Ctrl+Enter)')}
-          onClick={submit}
+          onClick={() => submit()}
         >
           {unsaved.length ? trans.__('Save and submit') : trans.__('Submit')}
         </button>
+        {!stage && form?.errors.canSubmitAnyway && (
+          <button type="button" className="jp-pai-Button" onClick={() => submit(true)}>
+            {trans.__('Submit anyway')}
+          </button>
+        )}
         {stage && (
           <button type="button" className="jp-pai-Button" onClick={() => form?.cancel()}>
             {trans.__('Cancel')}

@@ -79,12 +79,21 @@ def test_failing_jobs_show_reason_and_fix(cli: Cli, folder: Path, words: str, wh
 
 
 @pytest.mark.parametrize(("words", "what", "fix"), QUESTIONED)
-def test_doubtful_hyperparameters_are_submitted_with_a_note(
-    cli: Cli, folder: Path, words: str, what: str, fix: str
-) -> None:
-    """Without a terminal the job is submitted without a prompt, and fails as the note predicts."""
+def test_launch_lines_that_fail_are_refused(cli: Cli, folder: Path, words: str, what: str, fix: str) -> None:
+    """Submitted anyway, the job fails as predicted."""
     prepare(folder)
-    done = cli("submit", *shlex.split(words), "--wait")
+    line, dashes, arguments = words.partition(" -- ")
+    is_command = line.startswith("--command")  # A command of the user's is not refused.
+    if not is_command:
+        done = cli("submit", *shlex.split(words))
+        assert (done.returncode, done.stdout) == (2, "")
+        assert what in done.stderr
+        assert fix in done.stderr
+        assert "--anyway" in done.stderr
+        assert cli("submit", "--yes", *shlex.split(words)).returncode == 2
+    assert json.loads(cli("list", "--json").stdout) == []
+    anyway = f"{line} --anyway{dashes}{arguments}"
+    done = cli("submit", "--wait", *shlex.split(words if is_command else anyway))
     assert done.returncode == 1
     note = done.stdout[done.stdout.index("note: ") :]
     assert what in note
@@ -93,32 +102,21 @@ def test_doubtful_hyperparameters_are_submitted_with_a_note(
     assert result["exit_code"] == 2
     assert what in cli("show", result["id"]).stdout
     assert what in cli("inspect", *shlex.split(words)).stdout
-    preview = json.loads(cli("submit", *shlex.split(words), "--dry-run", "--json").stdout)
-    assert any(what in one for one in preview["notes"])
+    preview = json.loads(cli("submit", "--dry-run", "--json", *shlex.split(words)).stdout)
+    assert any(what in text for text in (*preview["notes"], *preview["refused"].values()))
 
 
-@pytest.mark.parametrize("answer", ["n\n", "y\n"])
-def test_doubtful_hyperparameters_are_confirmed_on_a_terminal(cli: Cli, folder: Path, answer: str) -> None:
-    prepare(folder)
-    words = ["takes.py", "--hp", "epohcs=3"]
-    master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "jupyter_pai", "submit", *words],
-        cwd=folder, stdin=slave, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    os.write(master, answer.encode())
-    reply, _none = process.communicate(timeout=60)
-    assert process.returncode == 0
-    assert "Did you mean `epochs`?" in reply
-    assert "Submit anyway?" in reply
-    assert ("Nothing was submitted." in reply) == (answer == "n\n")
-    assert len(json.loads(cli("list", "--json").stdout)) == (answer == "y\n")
-    # Correct submits and JSON output need no confirmation.
-    for quiet in (["--hp", "epochs=3"], ["--hp", "epohcs=3", "--json"]):
-        done = cli("submit", "takes.py", *quiet, stdin=slave)
-        assert (done.returncode, "all the same" in done.stdout) == (0, False)
-    os.close(master)
-    os.close(slave)
+def test_arguments_after_two_dashes_are_passed_on_unchanged(cli: Cli, folder: Path) -> None:
+    script(folder, "import sys; print(sys.argv[1:])")
+    words = ["--lr", "0.5", "a b", "$HOME", "*", "--wait", "+model=big", "x={a: 1}"]
+    done = cli("submit", "train.py", "--wait", "--hp", "n=1", "--", *words)
+    assert done.stdout.startswith(f"{['--n', '1', *words]!r}\n")
+    last = json.loads(cli("show", "--json").stdout)
+    assert last["spec"]["args"] == words
+    assert cli("rerun", "last", "--wait").stdout.startswith(f"{['--n', '1', *words]!r}\n")
+    assert cli("rerun", "last", "--wait", "--", "other").stdout.startswith(f"{['--n', '1', 'other']!r}\n")
+    assert "args" in cli("diff", last["id"], "last").stdout
+    assert cli("rerun", "last", "--wait", "--remove", "args").stdout.startswith(f"{['--n', '1']!r}\n")
 
 
 def test_inspect_lists_hyperparameters_and_problems(cli: Cli, folder: Path, home: Home) -> None:

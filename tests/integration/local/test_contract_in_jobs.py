@@ -86,6 +86,15 @@ def test_contract_files_and_folders_exist(engine: EmbeddedClient, folder: Path) 
     assert (model.parent / "tensorboard/e").read_text() == (model.parent / "logs/e").read_text() == "event\n"
 
 
+@pytest.mark.parametrize("layout", ["usercode", "code"])
+def test_arguments_reach_the_script_unchanged(engine: EmbeddedClient, folder: Path, layout: str) -> None:
+    script(folder, "import os, sys; print(sys.argv[1:], os.environ['PAI_USER_ARGS'], sep='\\n')")
+    words = ["--lr", "0.5", "it's $HOME", "+x=y"]
+    values = {"hyperparameters": {"n": "1"}, "args": words, "layout": layout}
+    job = submit(engine, folder=folder, entry_point="train.py", **values).wait()
+    assert job.logs().splitlines() == [repr(["--n", "1", *words]), "--n 1 --lr 0.5 'it'\"'\"'s $HOME' +x=y"]
+
+
 def test_older_layout_is_supported(engine: EmbeddedClient, folder: Path) -> None:
     script(folder, "import os, sys; print(os.getcwd(), *sys.argv[1:])", "go.py")
     (folder / "train.csv").write_text("data")

@@ -192,19 +192,34 @@ def test_bad_submits_are_rejected_or_fail_with_a_fix(server: RealServer) -> None
         assert fix in error, words
 
 
-def test_doubtful_hyperparameters_are_submitted_with_a_note(server: RealServer) -> None:
-    """Run All is never stopped by a prompt."""
+def test_launch_lines_that_fail_are_refused(server: RealServer) -> None:
+    """A cell is refused at once, or submitted with a note: Run All is never stopped by a prompt."""
     prepare(server.root)
     notebook = server.notebook()
     for words, what, fix in QUESTIONED:
-        notebook.run(f"job = %pai submit {words} --detach")
+        if not words.startswith("--command"):
+            error = notebook.run(f"job = %pai submit {words}", check=False).error
+            assert what in error, words
+            assert fix in error, words
+        line, dashes, arguments = words.partition(" -- ")
+        notebook.run(f"job = %pai submit {line} --anyway --detach{dashes}{arguments}")
         job = server.job(job_of(notebook))
         assert what in job["notes"][0], words
         assert fix in job["notes"][0], words
-    output = notebook.run(f"%pai submit {QUESTIONED[0][0]} --again --wait", check=False)
+    output = notebook.run(f"%pai submit {QUESTIONED[0][0]} --anyway --again --wait", check=False)
     assert f"note: {job['notes'][0][:10]}" in output.text
-    output = notebook.run("%%pai_train --hp lrr=1\nimport argparse\np = argparse.ArgumentParser()\np.parse_args()\n")
-    assert "`lrr`" in output.data[0]["text/plain"]
+    cell = "import argparse\np = argparse.ArgumentParser()\np.parse_args()\n"
+    assert "`lrr`" in notebook.run(f"%%pai_train --hp lrr=1\n{cell}", check=False).error
+    assert "`lrr`" in notebook.run(f"%%pai_train --hp lrr=1 --anyway\n{cell}").data[0]["text/plain"]
+
+
+def test_arguments_of_a_cell_are_passed_on_unchanged(server: RealServer) -> None:
+    notebook = server.notebook()
+    output = notebook.run("lr = 5\n")
+    output = notebook.run("%%pai_train --wait --hp n={lr} -- --lr {lr} $lr +x=y\nimport sys\nprint(sys.argv[1:])")
+    assert "['--n', '5', '--lr', '{lr}', '$lr', '+x=y']" in output.text
+    output = notebook.run("%%pai_train --wait --expand -- --lr {lr}\nimport sys\nprint(sys.argv[1:])")
+    assert "['--lr', '5']" in output.text
 
 
 def test_inspect_shows_hyperparameters(server: RealServer) -> None:

@@ -39,6 +39,17 @@ def test_job_runs_from_submit_to_model(engine: EmbeddedClient, pai: StandIn, fol
     assert [file["path"] for file in job.files("tensorboard")] == ["events"]
 
 
+def test_arguments_reach_the_script_unchanged(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
+    script(folder, "import os, sys; print(sys.argv[1:], os.environ['PAI_USER_ARGS'], sep='\\n')")
+    words = ["--lr", "0.5", "it's $HOME", "+x=y"]
+    values = {"hyperparameters": {"n": "1"}, "args": words}
+    job = submit(engine, folder=folder, entry_point="train.py", profile="pai", **values).wait()
+    assert job.logs().splitlines()[-2:] == [
+        repr(["--n", "1", *words]),
+        "--n 1 --lr 0.5 'it'\"'\"'s $HOME' +x=y",
+    ]
+
+
 def test_user_args_reach_the_command(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
     script(folder, "import sys; print(sys.argv[1:])")
     values = {"name": "two words", "q": "it's", "neg": "-x", "学习率": "0.1"}

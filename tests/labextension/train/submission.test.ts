@@ -34,6 +34,27 @@ test('submitting saves the files of the folder, confirms the cost and opens the 
   assert.notEqual(keys[0], keys[1]);
 });
 
+test('a request that the script rejects can be submitted anyway', async () => {
+  const faults = { 'hyperparameters.lr': '`lr`: `fast` is not a valid float.', args: 'The script has no option `x`.' };
+  const { engine, page, model } = createPanel({
+    submit: ({ body }) => {
+      if (!body['anyway']) {
+        throw new EngineError('It fails.', 'To submit it anyway: --anyway', 'ArgumentsRefused', 400, { faults });
+      }
+      return { job: { id: 'j1', status: 'running' } };
+    }
+  });
+  page.activate('train.py');
+  model.isVisible = true;
+  assert.equal(await model.submit(), null);
+  assert.deepEqual(Object.fromEntries(model.form?.errors.fields ?? []), faults);
+  assert.equal(model.form?.errors.message, null);
+  assert.equal(model.form?.errors.canSubmitAnyway, true);
+  assert.equal((await model.submit(true))?.id, 'j1');
+  assert.equal(model.form?.errors.canSubmitAnyway, undefined);
+  assert.equal(engine.of('submit').at(-1)?.body['anyway'], true);
+});
+
 test('a form reloaded during a submission is not marked as changed', async () => {
   const { page, model } = createPanel({
     submit: async () => {

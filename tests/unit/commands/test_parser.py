@@ -139,7 +139,13 @@ def test_options_become_a_spec(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--hp", "lr"], "not of the form"),
+        (["--hp", "lr"], "Pass --hp lr=VALUE"),
+        (["--hp", "lr", "0.1"], "Pass --hp lr=0.1"),
+        (["--lr", "0.5"], "--hp lr=0.5. To pass it to the script unchanged: -- --lr 0.5"),
+        (["--epochs=3"], "--hp epochs=3. To pass it to the script unchanged: -- --epochs=3"),
+        (["--amp"], "--hp amp=VALUE. To pass it to the script unchanged: -- --amp"),
+        (["train.py", "+model=big"], "--hp model=big. To pass it to the script unchanged: -- +model=big"),
+        (["--instance-tpye", "x"], "Did you mean `--instance-type`?"),
         (["--hp", "=1"], "not of the form"),
         (["--input", "a=x", "--input", "a=y"], "duplicate name `a`"),
         (["--input", "a="], "requires a path"),

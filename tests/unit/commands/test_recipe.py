@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
 from jupyter_pai.client.context import NotebookContext
 from jupyter_pai.commands.notebook import words_of
 from jupyter_pai.commands.parser import parser as grammar
 from jupyter_pai.commands.spec_from_options import spec_of
+from jupyter_pai.core import contract
 from jupyter_pai.engine.recipe import recipe
 from jupyter_pai.jobs.spec import JobSpec, parse_spec
 from jupyter_pai.jobs.state_dir import Home
@@ -76,6 +77,7 @@ def specs() -> st.SearchStrategy[dict[str, Any]]:
             "gpu": st.integers(0, 8),
             "memory": st.sampled_from(["16GiB", "1.5G"]),
             "hyperparameters": st.dictionaries(NAMES, NO_NUL, max_size=3),
+            "args": st.lists(NO_NUL, max_size=3),
             "inputs": st.dictionaries(CHANNELS, URIS, max_size=2),
             "outputs": st.dictionaries(CHANNELS, URIS, max_size=2),
             "output_path": URIS,
@@ -141,6 +143,9 @@ def test_every_recipe_restores_the_spec(folder: Path, values: dict[str, Any], in
         return
     if {name.upper() for name in values.get("outputs", {})} & {"MODEL", "CHECKPOINTS", "TENSORBOARD", "LOGS"}:
         return
+    if values.get("args") and values.get("command", "").strip():
+        values["command"] += " $PAI_USER_ARGS"
+        assume(contract.has_user_args(values["command"]))
     check(parse_spec(values | {"source": source}), folder)
 
 

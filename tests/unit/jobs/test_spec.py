@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import pytest
@@ -28,6 +29,20 @@ def test_python_values_become_text() -> None:
     assert spec.hyperparameters == {"lr": "0.1", "flag": "True", "list": "[1]"}
 
 
+def test_arguments_follow_the_hyperparameters_unchanged() -> None:
+    words = ["--lr", "0.5", "a b", "$HOME", "it's", "", "+x={a: 1}"]
+    spec = parse_spec({"name": "x", "entry_point": "train.py", "hyperparameters": {"n": "1"}, "args": words})
+    assert shlex.split(spec.command_line) == ["python", "train.py", "--n", "1", *words]
+    spec = parse_spec(MINIMAL | {"command": "run $PAI_USER_ARGS end", "args": words})
+    assert shlex.split(spec.command_line) == ["run", *words, "end"]
+    assert parse_spec(MINIMAL | {"command": "x $PAI_USER_ARGS", "args": "--lr 0.5 'a b'"}).args == (
+        "--lr",
+        "0.5",
+        "a b",
+    )
+    assert parse_spec(MINIMAL | {"command": "x $PAI_USER_ARGS", "args": ["--n", 3]}).args == ("--n", "3")
+
+
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
@@ -48,6 +63,11 @@ def test_python_values_become_text() -> None:
         ({"memory": "10"}, "10GiB"),
         ({"max_run_time": -1}, "max_run_time"),
         ({"source": {"folder": "relative"}}, "not an absolute path"),
+        ({"args": ["a\0"], "command": "x $PAI_USER_ARGS"}, "NUL"),
+        ({"args": ["a"]}, "add $PAI_USER_ARGS"),
+        ({"args": ["a"], "command": "x '$PAI_USER_ARGS'"}, "add $PAI_USER_ARGS"),
+        ({"args": "it's", "command": "x $PAI_USER_ARGS"}, "cannot be split into words"),
+        ({"args": ["a"], "command": "", "entry_point": "a.ipynb"}, "takes no arguments"),
         ({"source": {"files": {"../x": ""}}}, "not a path inside"),
         ({"source": {"files": {"/etc/x": ""}}}, "not a path inside"),
     ],

@@ -73,7 +73,7 @@ def test_entry_point_is_read(code: Path) -> None:
     result = look(code, entry_point="sub/fit.py", hyperparameters={"sub-fit": "x"})
     assert names(result) == ["sub-fit"]
     assert result.hyperparameters[0].file == "sub/fit.py"
-    assert "not a valid int" in result.notes[0]
+    assert "not a valid int" in result.refused["hyperparameters.sub-fit"]
     assert look(code, entry_point="run.sh").files == ()
 
 

@@ -56,7 +56,9 @@ def parsed(line: str) -> Hyperparameter:
 def questions(text: str, **given: str) -> list[str]:
     code = program(text)
     return (
-        list(hyperparameters.check_values(hyperparameters.read(code), given)) if hyperparameters.is_closed(code) else []
+        [text for _name, text in hyperparameters.check_values(hyperparameters.read(code), given)]
+        if hyperparameters.is_closed(code)
+        else []
     )
 
 
