@@ -345,3 +345,36 @@ def test_train_form_works_in_notebook_7(lab: Lab, page: Page) -> None:
     page.locator(".lm-TabBar-tab", has_text=re.compile("^Train$")).click(timeout=LONG)
     expect(form(page).get_by_role("heading", name="work")).to_be_visible(timeout=LONG)
     assert faults(page, ".jp-pai-Train") == []
+
+
+def test_errors_of_the_launch_line_and_excluded_data_are_found_before_the_submit(lab: Lab, page: Page) -> None:
+    parser = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, required=True)\n"
+    flag = "p.add_argument('--amp', action='store_true')\nprint(p.parse_args(), open('data/train.csv').read())"
+    for name, text in {"train.py": parser + flag, "data/train.csv": "1,2", ".gitignore": "data/\n"}.items():
+        (lab.root / name).parent.mkdir(exist_ok=True)
+        (lab.root / name).write_text(text)
+    page.goto(f"{lab.url}/lab/tree/train.py?token={lab.token}")
+    shown = show(page, "Root folder")
+    rate = shown.get_by_label("lr", exact=True)
+    rate.fill("fast", timeout=LONG)
+    arguments = shown.get_by_label("Arguments", exact=True)
+    expect(arguments).to_have_accessible_description(re.compile("Declared: --amp"))
+    arguments.fill("--ampp")
+    expect(shown).to_contain_text("Did you mean `amp`?", timeout=LONG)
+    shown.get_by_role("button", name="Submit", exact=True).click()
+    expect(rate).to_have_attribute("aria-invalid", "true", timeout=LONG)
+    expect(arguments).to_have_attribute("aria-invalid", "true")
+    expect(shown.get_by_role("button", name="Submit anyway")).to_be_visible()
+    assert begun(lab) == []
+    assert faults(page, "#jp-pai-train") == []
+
+    rate.fill("0.5")
+    arguments.fill("--amp")
+    expect(shown.get_by_role("button", name="Submit anyway")).to_have_count(0, timeout=LONG)
+    expect(shown).to_contain_text("names `data/train.csv` (train.py, line 5)", timeout=LONG)
+    (lab.root / ".paiignore").write_text("!data/\n")
+    shown.get_by_role("button", name="Submit", exact=True).click()
+    view = page.get_by_role("group", name="Training job train_")
+    expect(view.locator(".jp-pai-Status").first).to_have_text("succeeded", timeout=LONG)
+    expect(view).to_contain_text("Namespace(lr=0.5, amp=True) 1,2", timeout=LONG)
+    expect(shown.get_by_label("Arguments", exact=True)).to_have_value("--amp")
