@@ -65,11 +65,10 @@ class JobsReply(TypedDict):
 
 
 class SubmittedReply(TypedDict):
-    """`attached`: the job existed already; `changed` names the files that changed since."""
+    """`attached`: the job existed already."""
 
     job: JobReply
     attached: bool
-    changed: tuple[str, ...]
 
 
 class CodeReply(TypedDict):

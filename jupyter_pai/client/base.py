@@ -73,7 +73,7 @@ class Client(ABC):
         progress: Callable[[int, int], object] | None = None,
         script_if_needed: bool = False,
     ) -> dict[str, Any]:
-        """Submit a job and return `{job, attached, changed}`. A lost reply is retried once, with an idempotency key.
+        """Submit a job and return `{job, attached}`. A lost reply is retried once, with an idempotency key.
 
         `notebook` overrides the notebook of this kernel as the job's notebook. `confirmed` accepts the cost; `anyway`
         submits although the script will reject its hyperparameters or arguments. `progress` receives the bytes of

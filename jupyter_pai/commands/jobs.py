@@ -46,7 +46,8 @@ def submit(ctx: CommandContext, options: Options, *, cell: str = "", attach: boo
         return None
     handle = JobHandle(reply["job"], ctx.client)
     if reply["attached"]:
-        _show_attached(ctx, handle, reply["changed"])
+        text = _("This cell is unchanged: attached to its job {job}, {status}. To submit a new one: --again")
+        ctx.console.print(text.format(job=handle.id, status=summary.status_word(handle.status)))
     return handle
 
 
@@ -61,14 +62,6 @@ def _confirmed(ctx: CommandContext, options: Options, request: Callable[..., dic
             return request(confirmed=True)
     ctx.console.print(_("Nothing was submitted."))
     return {}
-
-
-def _show_attached(ctx: CommandContext, handle: JobHandle, changed: list[str]) -> None:
-    text = _("This cell is unchanged: attached to its job {job}, {status}. To submit a new one: --again")
-    ctx.console.print(text.format(job=handle.id, status=summary.status_word(handle.status)))
-    if changed:
-        files = ", ".join(changed[:5])
-        ctx.console.print(_("Changed since that job was submitted: {files}").format(files=files))
 
 
 def _show_dry_run(ctx: CommandContext, options: Options, preview: dict[str, Any]) -> None:

@@ -90,11 +90,10 @@ class Prune(BaseModel):
 
 
 class Submitted(BaseModel):
-    """The answer to a submit. `attached`: the job was there before; `changed` names files that changed since."""
+    """The answer to a submit. `attached`: the job was there before."""
 
     job: Job
     attached: bool = False
-    changed: tuple[str, ...] = ()
 
 
 class Preview(BaseModel):

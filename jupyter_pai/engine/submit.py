@@ -26,14 +26,14 @@ from ..jobs.job import Job, JobStatus, now
 from ..jobs.metrics.log_source import compile_pattern
 from ..jobs.provenance import ProvenanceRecorder
 from ..jobs.spec import JobSpec
-from ..jobs.state_dir import Home, PackedCode, Reservation, new_id, packed_code, reserve, state_errors, write_files
+from ..jobs.state_dir import Home, Reservation, new_id, packed_code, reserve, state_errors, write_files
 from ..jobs.store.store import Store
 from ..source import excluded, pack as source, secret_scan
 from ..source.file_cache import FileMemory
 from ..source.hyperparameters.discover import inspect_modules
 from ..storage.base import Progress
 from . import lineage
-from .compare import hashes
+from .attach import attach
 from .data.inputs import stage_inputs, staging_plan, upload_code
 from .data.storages import Storages
 from .data.transfers import Transfer, Transfers
@@ -42,8 +42,6 @@ from .retention import Retention
 from .submit_plan import StagedPlans, SubmitPlan, script_for_notebook
 from .watcher.loop import Watcher
 
-# Suffixes whose change starts a new job instead of attaching. Outputs of the notebook do not count.
-_CODE = (".py", ".sh", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".txt", ".c", ".cu", ".cpp", ".h")
 # Files that a preview lists.
 _MOST_FILES = 20
 # Jobs to measure after a submit. Without a server, this is the only time when jobs are measured.
@@ -121,8 +119,9 @@ class Submitter:
         plan = await self._check(self._resolve(request))
         channels = len(plan.staging.channels)
         plan = await self._pack(plan)
-        if channels and not self.store.jobs.attachable(request.attach_key):
-            plan.check_confirmed()
+        earlier, with_reason = await asyncio.to_thread(attach, plan, self.store, self.home)
+        if channels and not earlier:
+            with_reason.check_confirmed()
         transfer = Transfer("bring", "", "", channels, 0, status="waiting" if channels else "done")
         if not channels:
             self.staged.keep(transfer.id, replace(plan, inputs={}))
@@ -147,12 +146,9 @@ class Submitter:
         if job := self.store.jobs.by_key(request.key):
             return Submitted(job=job)
         plan = await self._packed_plan(self._resolve(request))
-        if earlier := self.store.jobs.attachable(request.attach_key):
-            changed = self._changed_files(earlier, plan.packed)
-            if not any(path.endswith(_CODE) or path == plan.spec.entry_point for path in changed):
-                return Submitted(job=earlier, attached=True, changed=changed)
-            note = _("Not attached to {job}: {files} changed.").format(job=earlier.id, files=", ".join(changed[:3]))
-            plan = replace(plan, check=replace(plan.check, notes=(*plan.check.notes, note)))
+        earlier, plan = await asyncio.to_thread(attach, plan, self.store, self.home)
+        if earlier:
+            return Submitted(job=earlier, attached=True)
         plan.check_confirmed()
         plan = replace(plan, origin={"notebook": request.notebook or request.spec.notebook})
         try:
@@ -319,12 +315,6 @@ class Submitter:
 
     async def _read_secrets(self, spec: JobSpec) -> dict[str, Secret]:
         return await asyncio.to_thread(self.secrets.open, spec.secrets) if spec.secrets else {}
-
-    def _changed_files(self, earlier: Job, code: PackedCode) -> tuple[str, ...]:
-        """Return the files that differ from those of an earlier job."""
-        before = code.hashes if earlier.source_digest == code.digest else hashes(self.home.job(earlier.id))
-        paths = before.keys() | code.hashes.keys()
-        return tuple(sorted(path for path in paths if before.get(path) != code.hashes.get(path)))
 
     async def _start(self, plan: SubmitPlan) -> Job:
         """Stage what is missing, store the job and start it. Return the job with the request's key, if one exists."""

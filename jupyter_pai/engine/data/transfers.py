@@ -25,6 +25,7 @@ from ...core.i18n import _
 from ...jobs.state_dir import Home
 from ...storage.base import Progress, Storage
 from ...storage.staging import check_targets
+from .downloads import record
 
 # Transfers that run at a time. More would share the same disk and network connection.
 _THREADS = 2
@@ -44,8 +45,8 @@ class Transfer:
     the URI in `folder`), `bring` (inputs of a job to its platform) or `upload` (a file of a browser to `uri`).
 
     `work` gets a callback for the progress, and returns the number of files. `done` and `bytes` are in bytes.
-    `left_out` counts unreadable files, such as links out of a channel. `job` and `channel` are set for the output of a
-    job.
+    `left_out` counts unreadable files, such as links out of a channel. `targets` has the local files of a `get`. `job`
+    and `channel` are set for the output of a job.
     """
 
     kind: Literal["get", "put", "remove", "move", "bring", "upload"]
@@ -55,6 +56,7 @@ class Transfer:
     bytes: int
     work: Callable[[Progress], int] = field(default=lambda _progress: 0)
     left_out: int = 0
+    targets: tuple[str, ...] = ()
     job: str = ""
     channel: str = ""
     id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
@@ -93,6 +95,7 @@ class Transfers:
     """The transfers of one engine; they end with it. An upload has an id from its start."""
 
     def __init__(self, home: Home) -> None:
+        self._home = home
         self._folder = home.path / "uploads"
         self._waiting: dict[str, _Upload] = {}
         self._pool = ThreadPoolExecutor(_THREADS, "jupyter-pai transfer")
@@ -118,7 +121,12 @@ class Transfers:
 
     def run(self, transfer: Transfer) -> Future[None]:
         """Start a registered transfer. Its errors are in the language of the caller."""
-        return self._pool.submit(contextvars.copy_context().run, _run, transfer)
+        return self._pool.submit(contextvars.copy_context().run, self._run, transfer)
+
+    def _run(self, transfer: Transfer) -> None:
+        _run(transfer)
+        if transfer.status == "done" and transfer.targets:
+            record(self._home, transfer.targets)
 
     def get(self, transfer_id: str) -> Transfer:
         """Return a transfer by its id.
@@ -268,6 +276,7 @@ def plan_download(
         bytes=sum(entry.size for entry in entries),
         work=lambda progress: storage.get_tree(uri, folder, files, overwrite=overwrite, progress=progress),
         left_out=len(storage.list(uri)) - len(entries) if files is None else 0,
+        targets=tuple(str(folder / entry.path) for entry in entries),
     )
 
 

@@ -566,7 +566,6 @@ export interface IStorages {
 export interface ISubmitted {
   readonly job: IJobView;
   readonly attached: boolean;
-  readonly changed: readonly string[];
 }
 
 export interface ITensorBoardJob {

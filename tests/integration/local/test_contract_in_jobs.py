@@ -90,8 +90,8 @@ def test_contract_files_and_folders_exist(engine: EmbeddedClient, folder: Path) 
 def test_arguments_reach_the_script_unchanged(engine: EmbeddedClient, folder: Path, layout: str) -> None:
     script(folder, "import os, sys; print(sys.argv[1:], os.environ['PAI_USER_ARGS'], sep='\\n')")
     words = ["--lr", "0.5", "it's $HOME", "+x=y"]
-    values = {"hyperparameters": {"n": "1"}, "args": words, "layout": layout}
-    job = submit(engine, folder=folder, entry_point="train.py", **values).wait()
+    fields: dict[str, Any] = {"hyperparameters": {"n": "1"}, "args": words, "layout": layout}
+    job = submit(engine, folder=folder, entry_point="train.py", **fields).wait()
     assert job.logs().splitlines() == [repr(["--n", "1", *words]), "--n 1 --lr 0.5 'it'\"'\"'s $HOME' +x=y"]
 
 

@@ -82,6 +82,24 @@ def test_attaching_needs_no_confirmation(engine: EmbeddedClient, pai: StandIn, t
     assert (again["attached"], again["job"]["id"]) == (True, first["id"])
 
 
+def test_changed_data_is_asked_about_before_it_is_billed_again(
+    engine: EmbeddedClient, pai: StandIn, folder: Path
+) -> None:
+    script(folder, "print(1)")
+    (folder / "data.csv").write_text("1")
+    cell: dict[str, Any] = {"name": "cell", "entry_point": "train.py", "source": {"folder": str(folder)}}
+    cell["profile"] = "pai"
+    first = engine.submit(cell, attach=True)["job"]
+    (folder / "data.csv").write_text("2")
+    with pytest.raises(Unconfirmed, match=r"data.csv changed.*--exclude data.csv.*--again"):
+        engine.submit(cell, attach=True)
+    assert engine.call("list_jobs")["total"] == 1
+    assert engine.submit(cell, attach=True, confirmed=True)["job"]["id"] != first["id"]
+    # Changed code is a reason of its own.
+    script(folder, "print(2)")
+    assert not engine.submit(cell, attach=True)["attached"]
+
+
 def test_rerun_needs_confirmation(engine: EmbeddedClient, pai: StandIn) -> None:
     cell = {"name": "x", "command": "true", "source": {"files": {"a": ""}}, **GPU}
     first = engine.submit(cell, confirmed=True)["job"]

@@ -42,8 +42,8 @@ def test_job_runs_from_submit_to_model(engine: EmbeddedClient, pai: StandIn, fol
 def test_arguments_reach_the_script_unchanged(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
     script(folder, "import os, sys; print(sys.argv[1:], os.environ['PAI_USER_ARGS'], sep='\\n')")
     words = ["--lr", "0.5", "it's $HOME", "+x=y"]
-    values = {"hyperparameters": {"n": "1"}, "args": words}
-    job = submit(engine, folder=folder, entry_point="train.py", profile="pai", **values).wait()
+    fields: dict[str, Any] = {"entry_point": "train.py", "hyperparameters": {"n": "1"}, "args": words}
+    job = submit(engine, folder=folder, profile="pai", **fields).wait()
     assert job.logs().splitlines()[-2:] == [
         repr(["--n", "1", *words]),
         "--n 1 --lr 0.5 'it'\"'\"'s $HOME' +x=y",

@@ -1,0 +1,44 @@
+"""Records of downloaded files, so that a submit can tell them from files of the user."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable
+
+from ...jobs.state_dir import Home
+
+_NAME = "downloads"
+# Bytes of the record; only its end is read.
+_LARGEST = 4 << 20
+
+
+def record(home: Home, paths: Iterable[str]) -> None:
+    """Append downloaded files with their modification times. A full disk loses the record only."""
+    with contextlib.suppress(OSError):
+        lines = [json.dumps([os.path.realpath(path), os.stat(path).st_mtime_ns]) for path in paths]
+        with open(home.path / _NAME, "a", encoding="utf-8") as file:
+            file.write("".join(f"{line}\n" for line in lines))
+
+
+def downloaded(home: Home, folder: str, paths: Iterable[str]) -> set[str]:
+    """Return the paths, relative to `folder`, that were downloaded and have not been modified since."""
+    known: dict[str, int] = {}
+    try:
+        with open(home.path / _NAME, "rb") as file:
+            file.seek(max(file.seek(0, os.SEEK_END) - _LARGEST, 0))
+            for line in file:
+                with contextlib.suppress(ValueError, TypeError):  # The first line may be cut off.
+                    path, modified = json.loads(line)
+                    known[path] = modified
+    except OSError:
+        return set()
+    return {path for path in paths if _is_same(os.path.realpath(os.path.join(folder, path)), known)}
+
+
+def _is_same(path: str, known: dict[str, int]) -> bool:
+    try:
+        return known.get(path) == os.stat(path).st_mtime_ns
+    except OSError:
+        return False
