@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..core.errors import JobFailed, ServerUnreachable
 from ..core.i18n import _
 from ..core.text import printable
+from ..jobs.events import MetricPoint
+from ..jobs.metrics.points import Metrics
 from . import summary
 from .base import Client, finish_copy
 from .connect import connect
@@ -18,8 +20,6 @@ from .context import current_shell, front_end_of
 from .log_printer import LogPrinter
 
 if TYPE_CHECKING:
-    import pandas
-
     from .widgets.job_view import JobWidget
 
 T = TypeVar("T")
@@ -155,24 +155,17 @@ class JobHandle:
                 time.sleep(_POLL_INTERVAL)
                 self._client = connect(again=True)
 
-    def metrics(self, *, system: bool = False) -> pandas.DataFrame | list[dict[str, Any]]:
-        """Return all points of all metrics: a DataFrame with name, step, value and time; without pandas, dicts.
+    def metrics(self, *, system: bool = False) -> Metrics:
+        """Return all points of all metrics: a sequence with `to_pandas` and `to_dict`.
 
         `system` includes the system metrics: system/cpu (cores), system/memory (bytes), system/gpu (percent of a GPU),
         system/gpu_memory (bytes).
         """
-        rows = [
-            {"name": name, "step": step, "value": float(value), "time": when}
+        return Metrics(
+            MetricPoint(name, step, float(value), when)
             for name, points in self._call("metrics", system=system)["metrics"].items()
             for step, value, when in zip(points["step"], points["value"], points["time"], strict=False)
-        ]
-        try:
-            import pandas
-        except ImportError:
-            return rows
-        frame = pandas.DataFrame(rows, columns=["name", "step", "value", "time"])
-        frame["time"] = pandas.to_datetime(frame["time"], unit="s", utc=True)
-        return frame
+        )
 
     def wait(
         self, timeout: float | None = None, *, logs: bool = False, write: Callable[[str], object] | None = None

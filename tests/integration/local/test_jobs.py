@@ -23,9 +23,7 @@ from ...conftest import processes_of, script, submit, until
 
 
 def frame_of(handle: JobHandle) -> pandas.DataFrame:
-    frame = handle.metrics()
-    assert isinstance(frame, pandas.DataFrame)
-    return frame
+    return handle.metrics().to_pandas()
 
 
 def test_job_runs_from_submit_to_model(engine: EmbeddedClient, folder: Path, tmp_path: Path) -> None:
