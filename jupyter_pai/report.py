@@ -14,12 +14,17 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import SupportsFloat
+from typing import TYPE_CHECKING, SupportsFloat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["failure", "metric", "progress"]
 
 # File descriptor of the job's log.
 log = 1
+# Receives each line, too: the job of a cell that runs in place (`backends.runtime.in_place`).
+listener: Callable[[str], object] | None = None
 
 
 def metric(name: str, value: SupportsFloat, step: int | None = None) -> None:
@@ -48,5 +53,7 @@ def _write(record: dict[str, object]) -> None:
         sys.stdout.flush()
         # Write directly to the log, even if `sys.stdout` is replaced. One write, so that threads do not interleave.
         os.write(log, line.encode("utf-8", "backslashreplace"))
+        if listener:
+            listener(line)
     except (OSError, ValueError, AttributeError):
         pass  # A failed report must not break the training.

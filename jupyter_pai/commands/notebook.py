@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import codecs
 import json
-import re
-import shlex
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..client.connect import connect
@@ -23,7 +20,7 @@ from ..core.errors import PaiError, UsageError
 from ..core.i18n import _
 from ..core.secret import Secret
 from ..source import notebook, script
-from ..source.dataframes import is_frame
+from ..source.magic_line import words_of
 from . import jobs
 from .console import YES, CommandContext, Console, as_json
 from .parser import parser as grammar
@@ -36,11 +33,6 @@ if TYPE_CHECKING:
 # text that is saved with the notebook; elsewhere, everything that the user sees.
 _REFRESH = 2.0
 _WIDGET_TYPE = "application/vnd.jupyter.widget-view+json"
-# A variable in a line: ``{name}`` or ``$name``.
-_VARIABLE = re.compile(r"\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)")
-# Options whose values contain braces and dollars of their own: substituted only with `--expand`, like the script's
-# arguments after `--`.
-_VERBATIM = ("--metric", "--command")
 
 
 class CellConsole(Console):
@@ -110,41 +102,6 @@ def _prompting(fix: str) -> Iterator[None]:
         if type(error).__name__ not in names:
             raise
         raise UsageError(_("Cannot prompt for confirmation here."), fix=fix) from None
-
-
-def words_of(line: str, variables: Mapping[str, object]) -> list[str]:
-    """Split a magic's line into words, as a shell does, and substitute variables that exist. All other text is left
-    alone. A variable's value stays one word.
-
-    Raises:
-        UsageError: if a quote is not closed.
-    """
-    try:
-        words = shlex.split(line)
-    except ValueError as error:
-        raise UsageError(
-            _("Cannot parse the line: {error}.").format(error=error),
-            fix=_("Close the quote, or write \\' for a literal quote."),
-        ) from None
-    end = words.index("--") if "--" in words else len(words)
-    if "--expand" in words[:end]:
-        return [_expand(word, variables) for word in words]
-    expanded = [
-        word if before in _VERBATIM or word.partition("=")[0] in _VERBATIM else _expand(word, variables)
-        for before, word in pairwise(["", *words[:end]])
-    ]
-    return expanded + words[end:]
-
-
-def _expand(word: str, variables: Mapping[str, object]) -> str:
-    def value(match: re.Match[str]) -> str:
-        name = match[1] or match[2]
-        if name not in variables:
-            return match[0]
-        # A data frame is not text: its name stays, and `--input` finds the variable by it.
-        return name if is_frame(variables[name]) else format(variables[name])
-
-    return _VARIABLE.sub(value, word)
 
 
 def run_cell(shell: InteractiveShell, line: str, cell: str) -> None:

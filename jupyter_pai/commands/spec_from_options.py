@@ -5,7 +5,6 @@ ones.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from ..core.errors import UsageError
 from ..core.i18n import _
 from ..jobs.names import generate_name
 from ..source.dataframes import is_frame
-from ..source.entry_point import ENTRY_POINTS, free_name, script_of
+from ..source.entry_point import default_entry_point, free_name, locate, script_of
 from .parser.parser import Options
 
 # Fields that options of the same names set.
@@ -121,18 +120,15 @@ def _add_source(spec: dict[str, Any], options: Options, caller: NotebookContext,
         spec["entry_point"] = free_name(folder, "pai_cell.py")
         files[spec["entry_point"]] = cell
     elif target:
-        path = _target(target, folder, caller, bool(options.source))
-        if path.is_dir():
-            folder, name = path, path.name
-        else:
-            folder = folder if path.is_relative_to(folder) else path.parent
-            spec["entry_point"], name = path.relative_to(folder).as_posix(), path.stem
+        folder, entry_point = locate(target, options.source or source.get("folder") or "", caller.path)
+        spec["entry_point"] = entry_point or spec.get("entry_point", "")
+        name = Path(entry_point).stem or folder.name
     if spec.get("entry_point", "").endswith(".ipynb"):
         _add_notebook(spec, folder, files, as_script=as_script)
     elif as_script:
         raise UsageError(_("--as-script requires a notebook."), fix=_("Name a notebook, or omit the option."))
     if not spec.get("command") and not spec.get("entry_point"):
-        spec["entry_point"] = _entry_point(folder)
+        spec["entry_point"] = default_entry_point(folder)
     spec["source"] = {
         "folder": str(folder),
         "files": files,
@@ -142,35 +138,6 @@ def _add_source(spec: dict[str, Any], options: Options, caller: NotebookContext,
         "allow_secret": [*_list(source, "allow_secret"), *options.allow_secret],
     }
     return name
-
-
-def _target(target: str, folder: Path, caller: NotebookContext, has_source: bool) -> Path:
-    """Return the path of TARGET: relative to the caller's folder, or to --source."""
-    path = caller.path(target)
-    if not path.exists() and has_source:
-        path = Path(os.path.normpath(folder / target))
-    if not path.exists():
-        raise UsageError(
-            _("{path} does not exist.").format(path=path),
-            fix=_("Relative paths start at the notebook's folder, or on the command line at the current folder."),
-        )
-    if path.is_file() and path.suffix not in (".py", ".sh", ".ipynb"):
-        raise UsageError(
-            _("Unsupported target {path}: expected a folder, .py, .sh or .ipynb.").format(path=path),
-            fix=_("To run it another way, pass --command."),
-        )
-    return path
-
-
-def _entry_point(folder: Path) -> str:
-    known = [name for name in ENTRY_POINTS if (folder / name).is_file()]
-    scripts = known[:1] or [path.name for path in sorted(folder.glob("*.py"))]
-    if len(scripts) == 1:
-        return scripts[0]
-    raise UsageError(
-        _("No entry point found in {folder}.").format(folder=folder),
-        fix=_("Name a script, or a command: --command 'python SCRIPT $PAI_USER_ARGS'."),
-    )
 
 
 def _add_notebook(spec: dict[str, Any], folder: Path, files: dict[str, str], *, as_script: bool) -> None:

@@ -40,7 +40,10 @@ status is never 401, 403 or 407, which JupyterLab takes for a lost login to its 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from typing import Self  # Absent from Python 3.10, with which a job may run.
 
 __all__ = [
     "BackendError",

@@ -28,6 +28,8 @@ _USELESS = """
 """.split()
 _SHELL_ALIASES = "cat cp conda git ldir ll ls lx mamba mkdir mv rm rmdir uv".split()
 _SHELLS = ("bash", "sh", "script", "system", "sx", "!")
+# The variable that a magic assigns its job to.
+_AS = re.compile(r"^\s*%%?pai.* --as[ =](\w+)", re.MULTILINE)
 # Builtins of IPython, which jobs do not have.
 _IPYTHON = {"display", "get_ipython", "__IPYTHON__"}
 _DISPLAY = "display = print  # jobs have no cells"
@@ -75,11 +77,16 @@ def from_cells(cells: Sequence[CodeCell]) -> Script:
     """Return the script of a whole notebook.
 
     Raises:
-        NotebookError: if a cell is not valid Python.
+        NotebookError: if a cell is not valid Python, or uses the job of another cell.
     """
     script = Script("")
     body = "\n\n".join(f"# [{n}]{_tags(cell)}\n{_plain(cell.code, script)}" for n, cell in enumerate(cells, 1))
-    script.text = (_DISPLAY + "\n" if "display" in undefined_names(body) else "") + body + "\n"
+    missing = undefined_names(body)
+    for name in missing.keys() & {name for cell in cells for name in _AS.findall(cell.code)}:
+        text = _("The notebook uses the job in the variable `{name}`, which a script does not have.")
+        fix = _("Run it as a notebook, on the local backend, or remove the cells that use `{name}`.")
+        raise NotebookError(text.format(name=name), fix=fix.format(name=name))
+    script.text = (_DISPLAY + "\n" if "display" in missing else "") + body + "\n"
     return script
 
 

@@ -20,6 +20,15 @@ _DROPPED = (
     *("PYTHONHOME", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__", "MPLBACKEND"),
 )
 
+# In a job with a private /ml: the path of that folder outside of the job.
+ML = "JUPYTER_PAI_ML"
+
+
+def outside(path: str) -> str:
+    """Return a path as other jobs see it. This process may be a job that submits another one, whose /ml is its own."""
+    own = os.environ.get(ML)
+    return own + path.removeprefix("/ml") if own and path.startswith("/ml/") else path
+
 
 def find(name: str, caller: str) -> str:
     """Return the absolute path of an interpreter, given by path, kernel or conda environment.

@@ -197,6 +197,7 @@ class Workspace:
         return {
             **self.contract_variables()[0],
             "JUPYTER_PAI_JOB_ID": self.job.id,
+            **({} if self.container or self.layout.root != "/ml" else {interpreter.ML: str(self.ml)}),
             "JUPYTER_PAI_LANGUAGE": language(),
             "PYTHONUNBUFFERED": "1",
             # A notebook shows its figures itself.
@@ -254,9 +255,12 @@ def load_ipython_extension(shell):
 _TRAVELLING_FOLDER = "from pkgutil import extend_path\n\n__path__ = extend_path(__path__, __name__)\n"
 _LAUNCHER = "backends/runtime/launcher.py"
 _FIGURES = "backends/runtime/plots"
-_TRAVELS = ("report.py", "core/i18n.py", "backends/runtime/magics.py")
+_TRAVELS = (
+    *("report.py", "core/contract.py", "core/errors.py", "core/i18n.py", "jobs/events.py", "jobs/metrics/points.py"),
+    *(f"source/{name}.py" for name in ("dataframes", "entry_point", "magic_line", "notebook", "script")),
+    *(f"backends/runtime/{name}.py" for name in ("in_place", "magics", "recorded_output")),
+)
 _TRAVELS_WITH_NOTEBOOKS = (
-    "core/contract.py",
     *(
         f"backends/runtime/{name}.py"
         for name in ("run_notebook", "notebook_client", "executed_notebook", "kernel", "parameters")
@@ -328,7 +332,7 @@ def file_path(uri: str) -> Path:
         raise BadInput(
             _("`{uri}` is not an absolute path.").format(uri=uri), fix=_("Pass a local path or a file:// URI.")
         )
-    return Path(os.path.normpath(path))
+    return Path(interpreter.outside(os.path.normpath(path)))
 
 
 def _input(uri: str) -> tuple[Path, str]:

@@ -73,6 +73,10 @@ def _hyperparameters() -> dict[str, str]:
     return {}
 
 
+def _left_well(name: str, value: str) -> bool:
+    return name == "SystemExit" and value in ("", "0", "None")
+
+
 def _failed(why: str) -> int:
     print(f"pai: {why}")
     report.failure(why)
@@ -111,6 +115,8 @@ class Runner:
     async def run_cells(self) -> int:
         from nbclient.exceptions import CellExecutionError, DeadKernelError
 
+        from ...source.magic_line import cell_line
+
         cells = [
             (place, cell)
             for place, cell in enumerate(self.notebook.node.cells)
@@ -125,7 +131,9 @@ class Runner:
             try:
                 await self.client.async_execute_cell(cell, place)
             except CellExecutionError as error:
-                return self.after_error(error.ename, error.evalue, number)
+                # A script that ends with `sys.exit()` succeeds; the cells below use its results.
+                if self.stopping or cell_line(cell.source) is None or not _left_well(error.ename, error.evalue):
+                    return self.after_error(error.ename, error.evalue, number)
             except DeadKernelError:
                 return await self.after_death(number)
             self.save()
@@ -138,7 +146,7 @@ class Runner:
         """Return the exit code after a failed cell. ``sys.exit`` behaves as in a script."""
         if self.stopping:
             return _STOPPED
-        if name == "SystemExit" and value in ("", "0", "None"):
+        if _left_well(name, value):
             return 0
         report.failure(f"{name}: {value[:_LONGEST_ERROR]}", cell=cell)
         return int(value) & 255 if name == "SystemExit" and value.isdecimal() else 1

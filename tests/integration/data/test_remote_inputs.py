@@ -13,10 +13,10 @@ import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
-from jupyter_pai.commands.notebook import words_of
 from jupyter_pai.core.errors import BadInput, NotFound, SettingsError
 from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.source import dataframes as frames
+from jupyter_pai.source.magic_line import words_of
 
 from ...conftest import submit
 from ...fakes.alibaba import StandIn

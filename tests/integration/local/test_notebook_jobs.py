@@ -74,7 +74,7 @@ def test_notebook_job_runs_from_submit_to_html(
         {"a": 1}
         """,
         f"while not os.path.exists('{folder}/go'): time.sleep(0.01)",
-        "%load_ext jupyter_pai\n%pai submit --command true",
+        "%load_ext jupyter_pai\n%pai list --limit 3",
         "%%pai_train --hp x=1\nplaced = sys.executable",
         ("1 / 0", "raises-exception"),
         ("1 / 0", "skip-execution"),
@@ -109,7 +109,7 @@ def test_notebook_job_runs_from_submit_to_html(
     once = ["误差", "{'a': 1}", "ZeroDivisionError: division", "<IPython.core.display.HTML object>", "at the very end"]
     assert [log.count(words) for words in once] == [1] * len(once)
     assert "`a-b` is not a Python name" in log
-    assert "`%pai submit --command true` is skipped inside a job" in log
+    assert "`%pai list --limit 3` is skipped inside a job" in log
     assert engine.call("list_jobs")["total"] == 1
     assert "never" not in log
     assert "\x1b" not in log

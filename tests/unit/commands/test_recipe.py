@@ -14,7 +14,6 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
 from jupyter_pai.client.context import NotebookContext
-from jupyter_pai.commands.notebook import words_of
 from jupyter_pai.commands.parser import parser as grammar
 from jupyter_pai.commands.spec_from_options import spec_of
 from jupyter_pai.core import contract
@@ -22,6 +21,7 @@ from jupyter_pai.engine.recipe import recipe
 from jupyter_pai.jobs.spec import JobSpec, parse_spec
 from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.source import script
+from jupyter_pai.source.magic_line import words_of
 
 from ...support.fuzz import MANY, NAMES, VALUES
 

@@ -201,3 +201,12 @@ def test_cells_above_include_tagged_cells() -> None:
     assert [cell.id for cell in notebook.above(cells, "c", "", all_above=False)] == ["a", "d"]
     with pytest.raises(NotebookError, match="saved notebook does not contain this cell"):
         notebook.above(cells, "gone", "new", all_above=True)
+
+
+@pytest.mark.parametrize("line", ["%%pai_train --hp a=1 --as job\nx = 1", "%pai submit t.py --as=job"])
+def test_script_that_uses_the_job_of_a_cell_is_rejected(line: str) -> None:
+    cells = [CodeCell("", line), CodeCell("", "print(job.wait())")]
+    with pytest.raises(NotebookError, match="`job`"):
+        script.from_cells(cells)
+    assert "job" not in script.from_cells(cells[:1]).text
+    script.from_cells([*cells, CodeCell("", "job = 1")])

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from jupyter_pai.commands.notebook import words_of
+from jupyter_pai.commands.parser import parser as grammar
 from jupyter_pai.core.errors import UsageError
+from jupyter_pai.source.magic_line import FLAGS, cell_line, split_options, words_of
 
 from ...support.fuzz import MANY
 
@@ -54,3 +55,33 @@ def test_any_line_is_split_or_rejected(line: str) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
 def test_substituted_value_stays_one_word(value: str) -> None:
     assert words_of("--name {v} x", {"v": value}) == ["--name", value, "x"]
+
+
+def test_options_are_split_like_those_of_the_grammar() -> None:
+    words = ["submit", "--hp", "lr=1", "train.py", "--hp=a=b=c", "--wait", "--as", "job", "--name"]
+    assert split_options(words) == (
+        ["submit", "train.py"],
+        {"--hp": ["lr=1", "a=b=c"], "--wait": [""], "--as": ["job"], "--name": [""]},
+    )
+    parsers = [grammar.cell_parser(), *(grammar.parser("%pai", [verb]) for verb in ("submit", "rerun"))]
+    actions = [
+        action
+        for parser, verb in zip(parsers, (None, "submit", "rerun"), strict=True)
+        for action in grammar._actions(parser, verb)
+    ]
+    flags = {name for action in actions if action.nargs == 0 for name in action.option_strings if name != "-h"}
+    assert flags - {"--version"} == FLAGS
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        ("%%pai_train --as job\nx", "--as job"),
+        ("\n\n  %%pai_train\nx", ""),
+        ("%%pai_trainer\nx", None),
+        ("x\n%%pai_train", None),
+        ("", None),
+    ],
+)
+def test_line_of_a_cell_is_found(code: str, line: str | None) -> None:
+    assert cell_line(code) == line
