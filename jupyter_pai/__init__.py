@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from .backends.tensorboards import Board as Board, Boards as Boards
     from .client.base import Client
     from .client.connect import connect
-    from .client.job import JobHandle, get_job, list_jobs, submit
+    from .client.job import JobHandle, get_job, list_jobs
+    from .client.submit import submit
     from .client.widgets.form import form
     from .cloud import http as transport  # noqa: F401  # re-exported
     from .config import credentials as credentials
@@ -95,7 +96,7 @@ _HOMES = {
     "form": "client.widgets.form",
     "get_job": "client.job",
     "list_jobs": "client.job",
-    "submit": "client.job",
+    "submit": "client.submit",
 }
 
 # The names for plug-ins by module. The conformance suites of `engine.testing` need pytest.

@@ -18,6 +18,7 @@ from .base import Client, finish_copy
 from .connect import connect
 from .context import current_shell, front_end_of
 from .log_printer import LogPrinter
+from .parameters import FIELDS, check_names, parameter_names, plain
 
 if TYPE_CHECKING:
     from .widgets.job_view import JobWidget
@@ -48,11 +49,12 @@ class JobHandle:
 
     def _request(self, request: Callable[[Client], T]) -> T:
         """Send a request; if the server is gone, connect anew and send it again."""
-        try:
-            return request(self._client)
-        except ServerUnreachable:
-            self._client = connect(again=True)
-            return request(self._client)
+        with parameter_names():
+            try:
+                return request(self._client)
+            except ServerUnreachable:
+                self._client = connect(again=True)
+                return request(self._client)
 
     def _call(self, verb: str, *, body: object = None, **arguments: object) -> Any:
         return self._request(lambda client: client.call(verb, job=self.id, body=body, **arguments))
@@ -215,7 +217,13 @@ class JobHandle:
             Unconfirmed: stating the cost, if it must be confirmed.
             Conflict: if `resume` is set and the job has not ended or has no checkpoints.
         """
-        reply = self._client.rerun(self.id, changes, backend=backend, resume=resume, confirmed=confirmed, anyway=anyway)
+        with parameter_names():
+            check_names(changes, {*FIELDS, "backend", "resume", "confirmed", "anyway"})
+            removed = {name: None for name, value in changes.items() if value is None}
+            changes = plain(changes) | removed
+            reply = self._client.rerun(
+                self.id, changes, backend=backend, resume=resume, confirmed=confirmed, anyway=anyway
+            )
         return JobHandle(reply["job"], self._client)
 
     def delete(self, *, force: bool = False) -> None:
@@ -237,6 +245,7 @@ class JobHandle:
         """Return the bytes of a file in an output channel."""
         return self._read("file", channel=channel, path=path)
 
+    @parameter_names()
     def download(
         self,
         channel: str = "model",
@@ -360,22 +369,9 @@ def wait_for_success(
         print("\n" + summary.still_running(handle.info, stop))
         raise
     if handle.status != "succeeded":
-        raise job_failed(handle)
+        with parameter_names():
+            raise job_failed(handle)
     return handle
-
-
-def submit(
-    *, backend: str = "", wait: bool = False, confirmed: bool = False, anyway: bool = False, **spec: Any
-) -> JobHandle:
-    """Submit a job. The keywords are the fields of `JobSpec`. With `wait`, print the log and return when the job has
-    ended. `confirmed` accepts the cost; `anyway` submits although the script will reject its arguments.
-
-    Raises:
-        BadInput: naming the invalid field and the fix.
-        Unconfirmed: stating the cost, if it must be confirmed.
-    """
-    handle = JobHandle(connect().submit(spec, backend=backend, confirmed=confirmed, anyway=anyway)["job"])
-    return handle.wait(logs=True) if wait else handle
 
 
 def get_job(job: str) -> JobHandle:
@@ -384,7 +380,8 @@ def get_job(job: str) -> JobHandle:
     Raises:
         NotFound: if no job matches.
     """
-    return JobHandle(connect().call("show", job=job))
+    with parameter_names():
+        return JobHandle(connect().call("show", job=job))
 
 
 def list_jobs(**query: Any) -> list[JobHandle]:

@@ -16,6 +16,7 @@ from ..client.connect import connect
 from ..client.context import NotebookContext, shell_context
 from ..client.job import JobHandle, wait_for_success
 from ..client.log_printer import LogPrinter, print_end
+from ..client.parameters import option_names
 from ..core.errors import PaiError, UsageError
 from ..core.i18n import _
 from ..core.secret import Secret
@@ -104,6 +105,7 @@ def _prompting(fix: str) -> Iterator[None]:
         raise UsageError(_("Cannot prompt for confirmation here."), fix=fix) from None
 
 
+@option_names()
 def run_cell(shell: InteractiveShell, line: str, cell: str) -> None:
     """Run ``%%pai_train``: submit the cell's code. With a page, return at once and show a live view; else wait."""
     try:
@@ -120,6 +122,7 @@ def run_cell(shell: InteractiveShell, line: str, cell: str) -> None:
         _finish(ctx, options, handle, display_it=True)
 
 
+@option_names()
 def run_line(shell: InteractiveShell, line: str) -> object:
     """Run ``%pai VERB …``. Return the job of `submit` and `rerun`, and the form of `form`: the cell shows it unless it
     is assigned.

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..client.context import NotebookContext
+from ..client.parameters import TABLES
 from ..core.errors import UsageError
 from ..core.i18n import _
 from ..jobs.names import generate_name
@@ -20,10 +21,6 @@ from .parser.parser import Options
 
 # Fields that options of the same names set.
 _PLAIN = "profile command python image instance_type instance_count cpu gpu memory max_run_time".split()
-# Fields that are tables, by the option that sets one of their names.
-_TABLES = {
-    "hp": "hyperparameters", "env": "environment", "label": "labels", "input": "inputs", "output": "outputs",
-}  # fmt: skip
 # The fields that `--remove` resets, by option.
 _REMOVABLE = {
     **dict(zip(_PLAIN, _PLAIN, strict=True)),
@@ -48,7 +45,7 @@ def spec_of(options: Options, caller: NotebookContext, *, target: str = "", cell
     if spec.get("output_path"):
         spec["output_path"] = _uri(spec["output_path"], caller)
     for field, value in _fields(options, caller).items():
-        if field in (*_TABLES.values(), "secrets", "options"):
+        if field in (*TABLES.values(), "secrets", "options"):
             value = _table(spec, field) | value
         elif field in ("metric_definitions", "requirements"):
             value = [*_list(spec, field), *value]
@@ -65,7 +62,7 @@ def _fields(options: Options, caller: NotebookContext) -> dict[str, Any]:
     metrics, container = _pairs("--metric", options.metric), {"container": options.container}
     fields: dict[str, Any] = {
         field: {key: _value(field, text, caller) for key, text in _pairs(f"--{name}", getattr(options, name)).items()}
-        for name, field in _TABLES.items()
+        for name, field in TABLES.items()
     }
     fields |= {
         "output_path": options.output_path and _uri(options.output_path, caller),
@@ -94,7 +91,7 @@ def changes_of(options: Options, caller: NotebookContext) -> dict[str, Any]:
     for text in options.remove:
         option, dot, name = text.partition(".")
         option = option.replace("-", "_")
-        if (table := (_TABLES | {"secret": "secrets"}).get(option)) and name:
+        if (table := (TABLES | {"secret": "secrets"}).get(option)) and name:
             changes.setdefault(table, {})[name] = None
         elif not dot and (field := _REMOVABLE.get(option)):
             changes[field] = None

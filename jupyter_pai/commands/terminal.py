@@ -14,6 +14,7 @@ from typing import BinaryIO
 from ..client.connect import connect
 from ..client.context import NotebookContext
 from ..client.job import JobHandle
+from ..client.parameters import option_names
 from ..client.summary import still_running
 from ..core.errors import EngineError, PaiError, UsageError
 from ..core.i18n import _
@@ -86,6 +87,7 @@ class Terminal(Console):
         return Secret(text.removesuffix("\n").removesuffix("\r"))
 
 
+@option_names()
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code."""
     words = sys.argv[1:] if argv is None else argv

@@ -5,22 +5,24 @@ The examples of PAI's documentation run with the import changed from ``pai.estim
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, fields
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from ..client.connect import connect
 from ..client.job import JobHandle
+from ..client.parameters import check_names, parameter_names
+from ..client.submit import spec_of
 from ..core.errors import Conflict
 from ..core.i18n import _
 from .inputs import CpfsFileSystemInput, DatasetConfig, FileSystemInput, Input, uris_of
 from .options import ExperimentConfig, InstanceSpec, SpotSpec, UserVpcConfig, non_empty, share_of
 from .run import run, timestamped, wait_for
 from .session import BACKEND, get_default_session, target_of
-from .target import Target, absolute, code_folder
+from .target import Target, code_folder
 
 if TYPE_CHECKING:
     from .session import Session
@@ -38,8 +40,25 @@ __all__ = [
 
 # Instance types that select the `local` backend, regardless of the default profile.
 _LOCAL = ("local", "local_gpu")
+# The names that parameters of `jupyter_pai.submit` have here.
+_NAMES = {"environment": "environments", "image": "image_uri", "name": "base_job_name", "source": "source_dir"}
 
 
+def _checks_names(kind: type[Estimator]) -> type[Estimator]:
+    """Let a class reject unknown keywords with a suggestion, as `jupyter_pai.submit` does."""
+    known = [field.name for field in fields(kind) if field.init]
+    init = kind.__init__
+
+    @wraps(init)
+    def checked(self: Estimator, *args: Any, **keywords: Any) -> None:
+        check_names(keywords, known, _NAMES)
+        init(self, *args, **keywords)
+
+    kind.__init__ = checked  # type: ignore[method-assign]
+    return kind
+
+
+@_checks_names
 @dataclass(repr=False, eq=False)
 class Estimator:
     """A training job that can run on different data.
@@ -48,7 +67,7 @@ class Estimator:
         image_uri: The image. Default: the profile's image.
         command: The shell command to run in the code's folder. A list is quoted, so the shell does not interpret it.
         source_dir: The folder of code. Default: the current folder. An ``oss://`` URI of a folder or a ``.tar.gz`` is
-            downloaded first.
+            downloaded first. A table as for `jupyter_pai.submit` also selects files: ``{"exclude": ["*.csv"]}``.
         entry_point: The script to run, unless a command is set. All hyperparameters are passed as ``--name value``.
         hyperparameters: Name to value. ``docs/contract.md`` describes how the script receives them.
         environments: Environment variables of the job.
@@ -56,8 +75,10 @@ class Estimator:
         instance_type: The instance type; ``local`` runs on this machine. Default: the profile's instance type.
         resource_id: A quota to run in, instead of an instance type. `instance_spec` is the share of each instance:
             ``{"cpu": 8, "memory": 32, "gpu": 1}``.
+        cpu: The required CPU cores, instead of an instance type; `gpu` the GPUs, `memory` the memory: ``"16GiB"``.
         max_run_time: Maximum run time in seconds.
         base_job_name: The prefix of the jobs' names; the time is appended.
+        secrets: Secrets to pass as environment variables: variable to the name of the stored secret.
         output_path: The location of the outputs; `checkpoints_path` is that of the checkpoints alone.
         metric_definitions: ``[{"Name": …, "Regex": …}]``, with one capture group each.
         job_type: The kind of cluster: PyTorchJob, TFJob, XGBoostJob, MPIJob, ElasticBatchJob.
@@ -69,11 +90,12 @@ class Estimator:
 
     image_uri: str = ""
     command: str | Sequence[str] | None = None
-    source_dir: str | Path | None = None
+    source_dir: str | Path | Mapping[str, Any] | None = None
     by_name: KW_ONLY
     entry_point: str = ""
     hyperparameters: dict[str, Any] = field(default_factory=dict)
     environments: Mapping[str, str] | None = None
+    secrets: Mapping[str, str] | None = None
     requirements: Sequence[str] | None = None
     instance_type: str | None = None
     instance_count: int | None = None
@@ -81,6 +103,9 @@ class Estimator:
     resource_id: str | None = None
     resource_type: str | None = None
     spot_spec: SpotSpec | None = None
+    cpu: float | None = None
+    gpu: int | None = None
+    memory: str = ""
     max_run_time: int | None = None
     base_job_name: str | None = None
     output_path: str | None = None
@@ -119,8 +144,16 @@ class Estimator:
         An interrupt leaves the job running and prints how to stop it.
 
         Raises:
+            BadInput: naming the invalid parameter and the fix.
             JobFailed: if `wait` is set and the job did not succeed; with its reason and last lines.
         """
+        with parameter_names(_NAMES):
+            self.latest_job = self._submit(inputs, job_name, outputs)
+            return wait_for(self.latest_job, None, show_logs) if wait else self.latest_job
+
+    def _submit(
+        self, inputs: Mapping[str, Input] | None, job_name: str | None, outputs: Mapping[str, str | Path] | None
+    ) -> JobHandle:
         target = self._target()
         fields = {
             "name": job_name or timestamped(self.base_job_name or "estimator"),
@@ -128,9 +161,9 @@ class Estimator:
             "outputs": uris_of(non_empty({"checkpoints": self.checkpoints_path}) | dict(outputs or {}), target),
             "options": self._supported_options(target),
         }
-        with code_folder(self.source_dir, target) as folder:
-            self.latest_job = run(target, self._spec(folder) | fields)
-        return wait_for(self.latest_job, None, show_logs) if wait else self.latest_job
+        source = dict(self.source_dir) if isinstance(self.source_dir, Mapping) else {"folder": self.source_dir}
+        with code_folder(source.get("folder"), target) as folder:
+            return run(target, spec_of("", self._spec() | fields | {"source": {**source, "folder": folder}}))
 
     def wait(self, timeout: float | None = None, *, show_logs: bool = True) -> JobHandle:
         """Wait until the latest job has ended.
@@ -176,17 +209,19 @@ class Estimator:
             return Target(connect(), backend="local")
         return Target(connect(), self.profile) if self.profile else target_of(self.session)
 
-    def _spec(self, folder: str) -> dict[str, Any]:
-        command = self.command
+    def _spec(self) -> dict[str, Any]:
         return {
-            "command": command if isinstance(command, str) else shlex.join(command or ()),
+            "command": self.command or "",
             "entry_point": self.entry_point,
-            "source": {"folder": folder},
             "image": self.image_uri,
             "instance_type": self.instance_type or "",
             "instance_count": self.instance_count or 1,
+            "cpu": self.cpu,
+            "gpu": self.gpu,
+            "memory": self.memory,
             "hyperparameters": dict(self.hyperparameters),
             "environment": dict(self.environments or {}),
+            "secrets": dict(self.secrets or {}),
             "requirements": list(self.requirements or ()),
             # A spec has lower-case keys.
             "metric_definitions": [
@@ -194,7 +229,7 @@ class Estimator:
                 for definition in self.metric_definitions or ()
             ],
             "max_run_time": self.max_run_time,
-            "output_path": absolute(self.output_path) if self.output_path else "",
+            "output_path": self.output_path,
             "labels": dict(self.labels or {}),
             "python": self.python,
         }

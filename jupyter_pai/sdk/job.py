@@ -8,6 +8,7 @@ from typing import Any
 
 from ..client.connect import connect
 from ..client.job import JobHandle
+from ..client.parameters import parameter_names
 from .inputs import DatasetConfig
 from .options import ExperimentConfig, InstanceSpec, ResourceType, SpotSpec, SpotStrategy, UserVpcConfig
 from .run import run, timestamped, wait_for
@@ -23,6 +24,13 @@ __all__ = [
     "SpotStrategy",
     "UserVpcConfig",
 ]
+# The names that parameters of `jupyter_pai.submit` have here.
+_NAMES = {
+    "environment": "environments",
+    "hyperparameters": "parameters",
+    "image": "image_uri",
+    "source": "source_code",
+}
 
 
 class CustomJob:
@@ -71,6 +79,7 @@ class CustomJob:
             "output_path": absolute(output_path) if output_path else "",
         }
         target = Target(connect(), backend="local")
-        with code_folder(self.source_code, target) as folder:
-            job = run(target, spec | {"source": {"folder": folder}})
-        return wait_for(job, None, True) if wait else job
+        with parameter_names(_NAMES):
+            with code_folder(self.source_code, target) as folder:
+                job = run(target, spec | {"source": {"folder": folder}})
+            return wait_for(job, None, True) if wait else job

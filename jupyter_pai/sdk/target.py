@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..client.base import Client, finish_copy, progress_printer
+from ..client.parameters import absolute
 from ..core.errors import SourceError
 from ..core.i18n import _
 
@@ -101,12 +102,3 @@ def unpack(archive: Path, folder: Path) -> None:
             _("Cannot unpack {archive}: {error}.").format(archive=archive.name, error=error),
             fix=_("Create it again: tar -czf source.tar.gz -C FOLDER ."),
         ) from None
-
-
-def absolute(uri: str | Path) -> str:
-    """Return a URI unchanged, and a path as an absolute path. A trailing slash is kept."""
-    text = str(uri)
-    if "://" in text:
-        return text
-    path = str(Path(text).expanduser().absolute())
-    return path + "/" if text.endswith("/") and path != "/" else path

@@ -29,7 +29,7 @@ def locate(target: str, source: str, path_of: Callable[[str], Path]) -> tuple[Pa
     if not path.exists():
         raise UsageError(
             _("{path} does not exist.").format(path=path),
-            fix=_("Relative paths start at the notebook's folder, or on the command line at the current folder."),
+            fix=_("Relative paths start at the notebook's folder, outside of notebooks at the current folder."),
         )
     if path.is_dir():
         return path, ""

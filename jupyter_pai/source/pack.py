@@ -99,7 +99,7 @@ def scan(source: Source, limit: int, apart: Mapping[str, str] | None = None) -> 
 
 
 def _check_folder(folder: str) -> None:
-    fix = _("Relative paths start at the notebook's folder, on the command line at the current one.")
+    fix = _("Relative paths start at the notebook's folder, outside of notebooks at the current folder.")
     if not os.path.isdir(folder):
         raise SourceError(_("Folder not found: {folder}.").format(folder=folder), fix=fix).at("source.folder")
     if not os.access(folder, os.R_OK | os.X_OK):

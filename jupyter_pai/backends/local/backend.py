@@ -289,7 +289,7 @@ def _check_input(channel: str, uri: str) -> None:
     if not path.exists():
         raise BadInput(
             _("Input `{channel}` not found: {path}.").format(channel=channel, path=path),
-            fix=_("Relative paths start at the notebook's folder, on the command line at the current one."),
+            fix=_("Relative paths start at the notebook's folder, outside of notebooks at the current folder."),
         )
     if not os.access(path, os.R_OK | (os.X_OK if path.is_dir() else 0)):
         raise BadInput(

@@ -165,7 +165,7 @@ def _path_of(uri: str) -> Path:
     if not path.exists():
         raise BadInput(
             _("{path} does not exist.").format(path=path),
-            fix=_("Relative paths start at the notebook's folder, on the command line at the current one."),
+            fix=_("Relative paths start at the notebook's folder, outside of notebooks at the current folder."),
         )
     return path
 

@@ -307,7 +307,7 @@ def test_impossible_downloads_are_rejected(engine: EmbeddedClient, tmp_path: Pat
     handle.download("model", tmp_path / "x")
     with pytest.raises(Conflict, match="m") as conflict:
         handle.download("model", tmp_path / "x")
-    assert "--overwrite" in conflict.value.fix
+    assert "overwrite=True" in conflict.value.fix
     reply: list[tuple[int, int]] = []
     handle.download("model", tmp_path / "x", overwrite=True, progress=lambda *part: reply.append(part))
     assert reply[-1] == (2, 2)

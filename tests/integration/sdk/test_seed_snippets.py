@@ -293,7 +293,7 @@ def test_failed_local_run_raises(home: Home, folder: Path) -> None:
         CustomJob(entry_point="go.py", source_code=folder).local_run()
     assert "`no_such_module`" in caught.value.message
     assert "so far" in caught.value.message
-    assert "--requirement no_such_module" in caught.value.fix
+    assert 'requirements=["no_such_module"]' in caught.value.fix
 
 
 # Seed 002
