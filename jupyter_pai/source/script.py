@@ -306,7 +306,8 @@ _EQUIVALENTS = {
     "cd": lambda rest: f'__import__("os").chdir(__import__("os").path.expanduser({rest or "~"!r}))',
     "env": _env,
     "pip": lambda rest: (
-        f'__import__("subprocess").run([__import__("sys").executable, "-m", "pip", *{rest.split()!r}], check=True)'
+        # The command: on this machine, it does not install into the interpreter.
+        f'__import__("subprocess").run(["pip", *{rest.split()!r}], check=True)'
     ),
     "pwd": lambda _rest: '__import__("os").getcwd()',
     "run": _run,

@@ -25,8 +25,9 @@ from .liveness import read_text
 from .resources import NAMES
 
 ENGINES = ("podman", "docker")
-# Paths in containers: package files, environments with requirements, and shims.
+# Paths in containers: package files, environments with requirements, shims, and packages that the job installs.
 PACKAGE, ENVIRONMENTS, SHIMS = "/opt/jupyter-pai", "/opt/jupyter-pai-environments", "/tmp/.jupyter-pai"  # noqa: S108  # the container's own
+PACKAGES = f"{SHIMS}-packages"
 T = TypeVar("T")
 
 # Exit code of both clients if a container cannot be started.

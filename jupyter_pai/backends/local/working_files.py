@@ -20,10 +20,12 @@ _log = logging.getLogger(__name__)
 
 def keep(folder: JobFolder) -> None:
     """Link the files that a finished job wrote in its working folder into the channel, once. Files on another disk are
-    copied. Never raises: a file that cannot be kept stays where it is."""
+    copied. Packages that the job installed for itself are removed. Never raises: a file that cannot be kept stays where
+    it is."""
     done = folder.path / "kept"
     if done.exists():
         return
+    shutil.rmtree(folder.path / "packages", ignore_errors=True)
     try:
         spec = JobSpec.model_validate_json(folder.spec.read_text("utf-8"), context=STORED)
         packed = json.loads(folder.manifest.read_text("utf-8"))

@@ -46,6 +46,7 @@ class Workspace:
         self.layout = contract.Layout(root, self.spec.layout)
         self.shims = folder.path / "bin"
         self.lib = folder.path / "lib"
+        self.packages = folder.path / "packages"
         self.requirements = folder.path / "requirements.txt"
         self.environments = folder.path.parent.parent / "environments"
 
@@ -68,7 +69,8 @@ class Workspace:
             self._expose(_input(uri)[0], self.ml / "input/data" / channel)
         self._lay_out_outputs()
         if not self.container:
-            launcher.write_shims(str(self.shims), self.job.python)
+            launcher.write_shims(str(self.shims), self.job.python, str(self.packages), find_uv())
+            launcher.write_guards(str(self.shims))
         self._lay_out_requirements(code)
         if not self.own_python:
             self._lay_out_lib()
@@ -148,6 +150,8 @@ class Workspace:
                 f"requirements={container.PACKAGE}/requirements.txt",
                 f"environments={container.ENVIRONMENTS}",
                 f"shims={container.SHIMS}",
+                f"packages={container.PACKAGES}",
+                "uv=",
                 f"image={self.spec.image}",
             ]
         else:
@@ -156,6 +160,7 @@ class Workspace:
                 f"requirements={self.requirements}",
                 f"environments={self.environments}",
                 f"shims={self.shims}",
+                f"packages={self.packages}",
                 f"uv={find_uv()}",
             ]
         return [*words, "--"]
@@ -189,7 +194,11 @@ class Workspace:
         return own
 
     def _import_paths(self) -> list[str]:
-        """Return the folders of the project's packages, in the job."""
+        """Return the folders of the project's packages, in the job, and of the packages that the job installs."""
+        packages = container.PACKAGES if self.container else self.packages
+        return [f"{packages}/site", *self._project_paths()]
+
+    def _project_paths(self) -> list[str]:
         return [os.path.normpath(self.layout.code + path) for path in Packing.read(self.folder).import_paths]
 
     def variables(self) -> dict[str, str]:
@@ -198,6 +207,7 @@ class Workspace:
             **self.contract_variables()[0],
             "JUPYTER_PAI_JOB_ID": self.job.id,
             **({} if self.container or self.layout.root != "/ml" else {interpreter.ML: str(self.ml)}),
+            **({} if self.container else {"JUPYTER_PAI_PACKAGES": str(self.packages)}),
             "JUPYTER_PAI_LANGUAGE": language(),
             "PYTHONUNBUFFERED": "1",
             # A notebook shows its figures itself.
@@ -258,7 +268,7 @@ _FIGURES = "backends/runtime/plots"
 _TRAVELS = (
     *("report.py", "core/contract.py", "core/errors.py", "core/i18n.py", "jobs/events.py", "jobs/metrics/points.py"),
     *(f"source/{name}.py" for name in ("dataframes", "entry_point", "magic_line", "notebook", "script")),
-    *(f"backends/runtime/{name}.py" for name in ("in_place", "magics", "recorded_output")),
+    *(f"backends/runtime/{name}.py" for name in ("in_place", "launcher", "magics", "recorded_output")),
 )
 _TRAVELS_WITH_NOTEBOOKS = (
     *(

@@ -2,7 +2,11 @@
 
 Runs with the job's interpreter, which may lack this package: standard library only. Its output goes to the job's log.
 
-    python launcher.py requirements=FILE environments=DIR shims=DIR uv=PATH image=NAME -- command …
+    python launcher.py requirements=FILE environments=DIR shims=DIR packages=DIR uv=PATH image=NAME -- command …
+    python launcher.py pip=DIR uv=PATH -- arguments of pip …
+
+The second form is the job's command `pip`: it installs into an environment of the job, never into the interpreter's,
+which is the user's kernel.
 """
 
 from __future__ import annotations
@@ -13,8 +17,10 @@ import errno
 import fcntl
 import gettext
 import hashlib
+import importlib.util
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -39,13 +45,15 @@ def main() -> None:
     """Find or create the environment, put its interpreter first on the path, and run the command."""
     split = sys.argv.index("--")
     arguments = dict(word.split("=", 1) for word in sys.argv[1:split])
-    shims = arguments.pop("shims")
+    if "pip" in arguments:
+        _run_pip(arguments["pip"], sys.argv[split + 1 :], arguments["uv"])
+    shims, packages = arguments.pop("shims"), arguments.pop("packages")
     try:
         python = prepare(**arguments)
     except subprocess.CalledProcessError as error:
         print(_("pai: installing the requirements failed (exit code {code})").format(code=error.returncode))
         sys.exit(FAILED)
-    write_shims(shims, python)
+    write_shims(shims, python, packages, arguments.get("uv", ""))
     if python != sys.executable:
         _write_packages(shims, python)
     os.environ["PATH"] = search_path(shims, python, os.environ.get("PATH", os.defpath))
@@ -197,19 +205,78 @@ def _add_parent_packages(folder: str) -> None:
             file.write(f"import site; site.addsitedir({path!r})\n")
 
 
-def write_shims(folder: str, python: str) -> None:
-    """Write `python`, `python3` and `pip` commands for an interpreter into a folder.
+def _run_pip(folder: str, words: list[str], uv: str) -> None:
+    """Become `pip` in the job's own environment, which is created for the first package. It is layered on this
+    interpreter's, whose packages count as installed and cannot be removed.
+    """
+    python = os.path.join(folder, "bin", "python")
+    ready = os.path.join(folder, "ready")
+    if "install" in words or "uninstall" in words:
+        _flock(_open_lock(os.path.join(folder, "lock")), fcntl.LOCK_EX)
+        if not os.path.exists(ready):
+            _make_own(folder)
+    elif not os.path.exists(ready):
+        python = sys.executable
+    if "install" in words:
+        print(_("pai: packages are installed for this job only. For the next jobs, too: --requirement"), flush=True)
+    os.environ["PIP_USER"] = "0"  # Outside of the environment.
+    if importlib.util.find_spec("pip") is None and uv:
+        os.execv(uv, [uv, "pip", *words, *(["--python", python] if words else [])])
+    os.execv(sys.executable, [sys.executable, "-m", "pip", "--python", python, *words])
+
+
+def _make_own(folder: str) -> None:
+    """Create the job's own environment. Its packages are in `site`, which is on the path of the job's processes."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    packages = os.path.join(folder, "lib", "python%d.%d" % sys.version_info[:2], "site-packages")
+    os.rmdir(packages)
+    os.symlink(os.path.join("..", "..", "site"), packages)
+    _add_parent_packages(folder)
+    with open(os.path.join(folder, "ready"), "w"):
+        pass
+
+
+def write_shims(folder: str, python: str, packages: str, uv: str) -> None:
+    """Write `python`, `python3` and `pip` commands for an interpreter into a folder. `packages` is the folder of the
+    job's own environment, for `pip` (see `_run_pip`).
 
     They are scripts: an interpreter started by a link does not find its environment.
     """
-    os.makedirs(folder, exist_ok=True)
-    quoted = "'" + python.replace("'", "'\\''") + "'"
-    for name, other, arguments in (("python", "python3", ""), ("pip", "pip3", "-m pip ")):
-        path = os.path.join(folder, name)
-        with open(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o755), "w", encoding="utf-8") as file:
-            file.write('#!/bin/sh\nexec %s %s"$@"\n' % (quoted, arguments))
+    os.makedirs(os.path.join(packages, "site"), exist_ok=True)
+    words = [python, "-I", os.path.abspath(__file__), "pip=" + packages, "uv=" + uv, "--"]
+    for name, other, command in (("python", "python3", [python]), ("pip", "pip3", words)):
+        _write_script(folder, name, "exec %s" % " ".join(map(shlex.quote, command)))
         if not os.path.exists(os.path.join(folder, other)):
             os.symlink(name, os.path.join(folder, other))
+
+
+def write_guards(folder: str) -> None:
+    """Write the installed `conda` and `mamba` commands into a folder. They refuse to change an environment, which is
+    that of the user's kernel."""
+    for name in ("conda", "mamba", "micromamba"):
+        path = shutil.which(name)
+        if path:
+            verbs = "|".join('*" %s "*' % verb for verb in CHANGES)
+            text = shlex.quote(refusal(name))
+            guard = 'case " $* " in %s) echo %s >&2; exit 1;; esac\n' % (verbs, text)
+            _write_script(folder, name, guard + "exec " + shlex.quote(path))
+
+
+CHANGES = ("install", "remove", "uninstall", "update", "upgrade")
+
+
+def refusal(command: str) -> str:
+    """Return the message for a command that would change the environment of the user's kernel."""
+    return _("pai: `{command}` would change the environment of your kernel. Pass --requirement instead.").format(
+        command=command
+    )
+
+
+def _write_script(folder: str, name: str, line: str) -> None:
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, name)
+    with open(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o755), "w", encoding="utf-8") as file:
+        file.write('#!/bin/sh\n%s "$@"\n' % line)
 
 
 def _write_packages(shims: str, python: str) -> None:

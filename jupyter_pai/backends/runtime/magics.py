@@ -12,17 +12,18 @@ import subprocess
 import sys
 import tempfile
 from codecs import getincrementaldecoder
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ...core import contract
-from ...core.errors import JobFailed, PaiError
+from ...core.errors import Conflict, JobFailed, PaiError
 from ...core.i18n import _
 from ...source.dataframes import is_frame, save_frame
 from ...source.entry_point import default_entry_point, locate
 from ...source.magic_line import cell_line, split_options, words_of
+from . import launcher
 from .in_place import InPlaceJob
 
 if TYPE_CHECKING:
@@ -42,7 +43,12 @@ def register(shell: InteractiveShell) -> None:
         magics = _Magics(shell)
         cast(Any, shell.events).register("pre_run_cell", magics.before_cell)
         cast(Any, shell.events).register("post_run_cell", magics.after_cell)
-        cast(Any, shell).register_magic_function(magics.line, magic_kind="line", magic_name="pai")
+        add = cast(Any, shell).register_magic_function
+        add(magics.line, magic_kind="line", magic_name="pai")
+        if "JUPYTER_PAI_PACKAGES" in os.environ:  # The interpreter is that of the user's kernel.
+            add(lambda line: cast(Any, shell).system(f"pip {line}"), magic_kind="line", magic_name="pip")
+            for name in ("conda", "mamba", "micromamba"):
+                add(_guarded(shell, name), magic_kind="line", magic_name=name)
 
 
 def _in_place(lines: list[str]) -> list[str]:
@@ -56,6 +62,18 @@ def _in_place(lines: list[str]) -> list[str]:
     if {"--dry-run", "--help"} & {*line.split()}:
         return ["# " + text for text in lines]
     return [*lines[:first], "# " + lines[first].lstrip(), *lines[first + 1 :]]
+
+
+def _guarded(shell: InteractiveShell, name: str) -> Callable[[str], object]:
+    """Return IPython's magic of a package manager, without the verbs that change an environment."""
+    original = cast(Any, shell).find_line_magic(name)
+
+    def guarded(line: str) -> object:
+        if {*launcher.CHANGES} & {*line.split()} or original is None:
+            raise Conflict(launcher.refusal(name))
+        return original(line)
+
+    return guarded
 
 
 class _Magics:

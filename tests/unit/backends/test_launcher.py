@@ -45,7 +45,7 @@ def test_shims_run_the_given_interpreter(tmp_path: Path) -> None:
     python = odd / "my python"
     python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
     python.chmod(0o755)
-    launcher.write_shims(str(tmp_path / "bin"), str(python))
+    launcher.write_shims(str(tmp_path / "bin"), str(python), str(tmp_path / "packages"), "")
     for name in ("python", "python3"):
         command = [str(tmp_path / "bin" / name), "-c", "import sys; print(sys.argv[1:])", "a b", ""]
         assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "['a b', '']\n"
@@ -61,6 +61,7 @@ def launch(tmp_path: Path, requirements: str, command: str, uv: str) -> subproce
         f"requirements={tmp_path}/requirements.txt",
         f"environments={tmp_path}/environments",
         f"shims={tmp_path}/bin",
+        f"packages={tmp_path}/packages",
         f"uv={uv}",
     ]
     line = [sys.executable, "-I", str(LAUNCHER), *words, "--", "/bin/sh", "-c", command]
