@@ -20,8 +20,8 @@ _VARIABLE = re.compile(r"\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)")
 _VERBATIM = ("--metric", "--command")
 # The options without a value, of `%%pai_train`, `%pai submit` and `%pai rerun`.
 FLAGS = frozenset(
-    """--again --anyway --as-script --detach --dry-run --expand --help --json --no-gitignore --resume --tty --wait --with-above
-    --yes""".split()
+    """--again --anyway --as-script --detach --dry-run --expand --help --json --no-gitignore --resume --tty --wait
+    --with-above --yes""".split()
 )
 
 

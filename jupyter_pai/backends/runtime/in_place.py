@@ -57,7 +57,7 @@ class InPlaceJob:
         """Set the variables and arguments of the job, and record the output of this process."""
         self._saved = dict(os.environ), sys.argv
         os.environ.update(self._variables())
-        sys.argv = [sys.argv[0], *shlex.split(contract.user_args(self.spec["hyperparameters"]))]
+        sys.argv = [sys.argv[0], *shlex.split(contract.user_args(self.spec["hyperparameters"], self.spec["args"]))]
         self._output.start()
 
     def restore(self) -> None:
@@ -84,7 +84,9 @@ class InPlaceJob:
         self._times[1] = _now()
 
     def _variables(self) -> dict[str, str]:
-        values, _nameless = contract.environment(contract.Layout(), self.spec["hyperparameters"], {}, ())
+        values, _nameless = contract.environment(
+            contract.Layout(), self.spec["hyperparameters"], {}, (), self.spec["args"]
+        )
         inputs, _nameless = contract.variables("PAI_INPUT_", self.spec["inputs"])
         return {
             **{name: value for name, value in values.items() if name.startswith(("PAI_HPS", "PAI_USER_ARGS"))},

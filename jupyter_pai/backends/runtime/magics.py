@@ -104,7 +104,7 @@ class _Magics:
             return
         variable = "" if fields else _variable(options)
         fields = fields or self._fields(options, "cell") | {
-            "hyperparameters": _pairs(options, "--hp") | _hyperparameters()
+            "hyperparameters": _pairs(options, "--hp") | _hyperparameters(),
         }
         job = self._job(fields, lambda changed: self._run_cell(code, changed))
         self.cells[-1] = job, variable
@@ -181,9 +181,9 @@ class _Magics:
         job = self._job(fields, self._run_script)
         values, folder = fields["hyperparameters"], fields["source"]["folder"]
         line = (
-            contract.expand_user_args(fields["command"], values)
+            contract.expand_user_args(fields["command"], values, fields["args"])
             if fields["command"]
-            else "exec " + contract.launch_line(fields["entry_point"], values)
+            else "exec " + contract.launch_line(fields["entry_point"], values, args=fields["args"])
         )
         try:
             with job.recording(), tempfile.TemporaryDirectory(prefix="pai-") as config:
@@ -213,6 +213,7 @@ class _Magics:
         """Return the fields of a spec that options set, besides hyperparameters."""
         return {
             "name": options.get("--name", options.get("--as", [name]))[-1],
+            "args": options.get("--", []),
             "environment": _pairs(options, "--env"),
             "inputs": {channel: self._input(channel, text) for channel, text in _pairs(options, "--input").items()},
             "labels": _pairs(options, "--label"),

@@ -153,23 +153,28 @@ def test_script_and_command_run_in_place(engine: EmbeddedClient, folder: Path, m
         folder / "a.ipynb",
         RESULT,
         "%pai submit train.py --source code --hp lr=0.5 --metric 'loss=loss=([0-9.]+)' --as job",
-        "other = %pai rerun last --hp lr=0.25",
+        "other = %pai rerun last --hp lr=0.25 -- --fast",
+        "%%pai_train --as cell -- --own\nimport sys\nprint(sys.argv[1:])",
         "note = %pai submit inner.ipynb --hp depth=7",
         "bad = %pai submit --command 'echo gone >&2; exit 3'",
         ("%pai submit --command false --wait", "raises-exception"),
         "%pai submit a.ipynb\n%pai list\n%pai submit train.py --source code --dry-run",
         """
-        result("all", logs=[one.logs() for one in (job, other)],
+        result("all", logs=[one.logs() for one in (job, other, cell)],
                states=[one.status for one in (job, other, note, bad)],
                codes=[job.exit_code, bad.exit_code], reason=bad.reason, gone=bad.logs(), files=len(job.files()),
                loss=other.metrics()["loss"][0].value, depth="depth 7" in note.logs(),
                inner=note.logs().count("skipped"))
         """,
     )
-    handle = run(engine, folder, "a.ipynb", monkeypatch).wait()
+    handle = run(engine, folder, "a.ipynb", monkeypatch, hyperparameters={"a": "1"}).wait()
     assert (handle.status, handle.reason) == ("succeeded", ""), handle.logs()
     assert result(handle, "all") == {
-        "logs": ["['--lr', '0.5'] code loss=0.5\n", "['--lr', '0.25'] code loss=0.25\n"],
+        "logs": [
+            "['--lr', '0.5'] code loss=0.5\n",
+            "['--lr', '0.25', '--fast'] code loss=0.25\n",
+            "['--a', '1', '--own']\n",
+        ],
         "states": ["succeeded", "succeeded", "succeeded", "failed"],
         "codes": [0, 3],
         "reason": "The exit code is 3.",
@@ -192,6 +197,7 @@ def test_stand_in_has_the_names_of_a_job() -> None:
         "hyperparameters": {},
         "inputs": {},
         "environment": {},
+        "args": [],
     }
     job = InPlaceJob(1, fields, lambda changed: job)
     assert public - {name for name in dir(job) if not name.startswith("_")} == set()

@@ -58,10 +58,10 @@ def test_substituted_value_stays_one_word(value: str) -> None:
 
 
 def test_options_are_split_like_those_of_the_grammar() -> None:
-    words = ["submit", "--hp", "lr=1", "train.py", "--hp=a=b=c", "--wait", "--as", "job", "--name"]
+    words = ["submit", "--hp", "lr=1", "train.py", "--hp=a=b=c", "--wait", "--as", "job", "--name=", "--", "--x", "y"]
     assert split_options(words) == (
         ["submit", "train.py"],
-        {"--hp": ["lr=1", "a=b=c"], "--wait": [""], "--as": ["job"], "--name": [""]},
+        {"--hp": ["lr=1", "a=b=c"], "--wait": [""], "--as": ["job"], "--name": [""], "--": ["--x", "y"]},
     )
     parsers = [grammar.cell_parser(), *(grammar.parser("%pai", [verb]) for verb in ("submit", "rerun"))]
     actions = [
