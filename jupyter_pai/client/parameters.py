@@ -39,6 +39,7 @@ _EXPRESSIONS = {
     **{option: option.replace("-", "_") + '="VALUE"' for option in _TEXTS},
     **{option: option.replace("-", "_") + "=VALUE" for option in _NUMBERS},
     **{option: option.replace("-", "_") + "=True" for option in _SWITCHES},
+    "again": "%%pai_train --again",
     "allow-secret": 'source={"allow_secret": ["VALUE"]}',
     "container": 'options={"container": "VALUE"}',
     "dry-run": "%pai submit --dry-run",
@@ -74,7 +75,7 @@ _SYNONYMS = {
 }
 # A command with its options, which stay; an option with the next word.
 _OPTION = re.compile(
-    r"(?:%{1,2}pai|jupyter pai|pip install|aliyun|torchrun)\b[^.,;:()`\n，。；：（）]*"
+    r"(?:%{1,2}pai(?:_train)?|jupyter pai|pip install|aliyun|torchrun)\b[^.,;:()`\n，。；：（）]*"
     r"|`?--(?P<option>[a-z]+(?:-[a-z]+)*)(?![\w-])`?(?P<gap>[ =](?P<word>'[^']*'|[^\s,;:()`，。；：（）]+))?"
 )
 _VALUE = re.compile(r"'.*'|[A-Z]{2,}|\d[\w.]*|/.*", re.DOTALL)
