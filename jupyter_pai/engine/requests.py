@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -16,6 +18,9 @@ from ..jobs.spec import JobSpec, parse_spec
 from ..source.hyperparameters import Hyperparameter
 
 M = TypeVar("M", bound=BaseModel)
+
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/")
+_CHANNELS = ("inputs", "outputs")
 
 
 class SubmitRequest(BaseModel):
@@ -141,7 +146,8 @@ def parse(model: type[M], body: object) -> M:
 
 
 def submit_request(body: object) -> SubmitRequest:
-    """Parse the body of a submit. A spec without a name gets a generated one.
+    """Parse the body of a submit. A spec without a name gets a generated one, and relative paths of inputs and outputs
+    start at the folder of the code, as in the form.
 
     Raises:
         SpecError: naming each invalid field.
@@ -150,5 +156,16 @@ def submit_request(body: object) -> SubmitRequest:
         spec, notebook = body["spec"], body.get("notebook")
         if isinstance(spec, dict) and spec.get("name") in (None, ""):
             spec = spec | {"name": job_name.default_name(spec, notebook if isinstance(notebook, str) else "")}
-        body = body | {"spec": parse_spec(spec)}
+        body = body | {"spec": _with_absolute_paths(parse_spec(spec))}
     return parse(SubmitRequest, body)
+
+
+def _with_absolute_paths(spec: JobSpec) -> JobSpec:
+    def absolute(uri: str) -> str:
+        if not uri.strip() or _URI.match(uri) or not spec.source.folder:
+            return uri
+        path = os.path.normpath(os.path.join(spec.source.folder, os.path.expanduser(uri)))
+        return path + "/" * (uri.endswith("/") and path != "/")
+
+    channels = {field: {name: absolute(uri) for name, uri in getattr(spec, field).items()} for field in _CHANNELS}
+    return spec.model_copy(update={**channels, "output_path": absolute(spec.output_path)})

@@ -7,7 +7,7 @@ import shlex
 import tokenize
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -61,7 +61,9 @@ def inspect_modules(spec: JobSpec) -> tuple[Inspection, tuple[Module, ...]]:
     for path, takes_options in dict.fromkeys(_scripts(spec, code)):
         program, options, is_closed = _declared(path, code)
         for option in options:
-            declared.setdefault(option.name, option)
+            # Hyperparameters replace the values of a notebook's parameters cell.
+            is_set = option.origin == "cell" and spec.runs_notebook
+            declared.setdefault(option.name, replace(option, form="option") if is_set else option)
         if takes_options:
             closed.append(is_closed)
         if takes_options and is_closed:

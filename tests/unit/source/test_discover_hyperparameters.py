@@ -116,7 +116,10 @@ def test_notebooks_named_by_a_command_are_read(folder: Path) -> None:
     cell = {"cell_type": "code", "source": "depth = 3\n", "metadata": {"tags": ["parameters"]}}
     (folder / "work.ipynb").write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4}))
     (folder / "broken.ipynb").write_text("{")
-    assert names(look(folder, command="papermill work.ipynb out.ipynb -p depth 4")) == ["depth"]
+    result = look(folder, command="papermill work.ipynb out.ipynb -p depth 4")
+    assert [(one.name, one.form) for one in result.hyperparameters] == [("depth", "none")]
+    result = look(folder, entry_point="work.ipynb")
+    assert [(one.name, one.form) for one in result.hyperparameters] == [("depth", "option")]
     (file,) = look(folder, command="papermill broken.ipynb out.ipynb").files
     assert "save" not in file.problem
     assert "not a valid notebook" in file.problem
