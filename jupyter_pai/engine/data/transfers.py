@@ -29,6 +29,8 @@ from .downloads import record
 
 # Transfers that run at a time. More would share the same disk and network connection.
 _THREADS = 2
+# Fields that REST does not show, or names otherwise.
+_INTERNAL = ("kind", "work", "cancelled", "targets")
 # Finished transfers that are remembered.
 _REMEMBERED = 100
 # Bytes of a chunk, which is held in memory.
@@ -71,7 +73,7 @@ class Transfer:
 
     def as_json(self) -> dict[str, Any]:
         """Return the transfer as REST shows it: `kind` is called `verb` there."""
-        values = {name: value for name, value in vars(self).items() if name not in ("kind", "work", "cancelled")}
+        values = {name: value for name, value in vars(self).items() if name not in _INTERNAL}
         return {"verb": self.kind} | values
 
 
