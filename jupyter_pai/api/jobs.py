@@ -16,6 +16,7 @@ from ..engine.recipe import recipe
 from ..engine.requests import Rerun, SubmitRequest, Submitted, parse, submit_request
 from ..jobs.job import Job, JobStatus
 from ..jobs.logs.file import instances
+from ..jobs.metrics.series import Source
 from ..jobs.provenance import Git, Provenance
 from ..jobs.store.query import SORTS, JobFilter
 from .endpoint import Context, Json, Schema, TypedDict, endpoint
@@ -33,6 +34,13 @@ class LatestPoint(TypedDict):
     time: float
 
 
+class LatestMetric(LatestPoint):
+    """The latest point of a metric. `source`: a pattern of the user, `report`, the platform, event files, or detection
+    in the log."""
+
+    source: Source
+
+
 class JobView(Job):
     """A job with the values that are read from its files.
 
@@ -45,7 +53,7 @@ class JobView(Job):
     model_config = ConfigDict(defer_build=True)
 
     progress: float | None
-    metrics: dict[str, LatestPoint]
+    metrics: dict[str, LatestMetric]
     usage: dict[str, LatestPoint] = {}
     paid: bool = False
     platform_boards: bool = False

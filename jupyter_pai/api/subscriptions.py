@@ -11,8 +11,9 @@ The page sends ``{"type": "subscribe", "id": …, "topic": …, …}`` and ``{"t
 ``log``      the log of a job from `offset` on, or its last `tail` lines, at most 256 KiB:
              ``{"type": "log", "instance": …, "offset": n, "end": n, "text": …}``
 ``metrics``  the points of a job, for each metric after the first `counts`:
-             ``{"type": "metrics", "metrics": {name: {start, end, step, value, time}}}``; with `points`, longer series
-             are downsampled to this many points from `start` up to `end`
+             ``{"type": "metrics", "metrics": {name: {source, start, end, step, value, time}}}``; with `points`, longer
+             series are downsampled to this many points from `start` up to `end`. If a better source of a metric
+             replaces the one in `sources`, its points start at 0 again
 
 Each message has the `id` of its subscription. The last one is ``{"type": "end"}`` or ``{"type": "error", code, message,
 fix}``. Positions are byte offsets and point counts: a page that reconnects continues from the last `end` of a log or
@@ -66,6 +67,7 @@ class Subscribe(BaseModel):
     counts: dict[str, Annotated[int, Field(ge=0, lt=1 << 62)]] = Field(
         default={}, description="For `metrics`: number of known points of each metric."
     )
+    sources: dict[str, str] = Field(default={}, description="For `metrics`: source of the known points of each metric.")
     points: int = Field(0, ge=0, lt=1 << 62, description="For `metrics`: downsample longer series to this many points.")
     system: bool = Field(False, description="For `metrics`: include the resource metrics.")
     stay: bool = Field(False, description="For `job`: continue after its end.")
@@ -217,7 +219,11 @@ async def _log(service: JobService, subscription: Subscribe) -> AsyncIterator[di
 async def _metrics(service: JobService, subscription: Subscribe) -> AsyncIterator[dict[str, Any]]:
     job = service.store.jobs.find(subscription.job)
     async for points in service.follow_metrics(
-        job, subscription.counts, subscription.points, system=subscription.system
+        job,
+        subscription.counts,
+        subscription.points,
+        sources=subscription.sources,
+        system=subscription.system,
     ):
         yield {"type": "metrics", "metrics": points}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 from ..jobs.events import LogChunk
 from ..jobs.job import Job
@@ -12,7 +12,7 @@ from ..jobs.logs.file import LogFile
 from ..jobs.logs.search import ERRORS
 from ..jobs.logs.view import parse_time
 from ..jobs.metrics.query import read_columns
-from ..jobs.metrics.series import Series
+from ..jobs.metrics.series import Series, Source
 from .endpoint import Context, Json, Schema, TypedDict, check_range, endpoint
 from .jobs import Number
 
@@ -162,8 +162,9 @@ Step = range(-(1 << 63), 1 << 63)
 
 class Points(TypedDict):
     """Columns of points, from index `start` up to `end`, downsampled if there are fewer. `time` is in seconds since
-    1970."""
+    1970. `source` is `system` for resource metrics."""
 
+    source: Source | Literal["system"]
     start: int
     end: int
     step: list[int]
@@ -205,8 +206,8 @@ async def metrics(
 
     def read() -> Json:
         return {
-            metric: read_columns(source, metric, start, n, most=points, first=first, last=last)
-            for metric, (source, n) in sources.items()
+            metric: {"source": kind} | read_columns(source, metric, start, n, most=points, first=first, last=last)
+            for metric, (source, n, kind) in sources.items()
             if not name or metric in name
         }
 

@@ -134,9 +134,16 @@ def commit(git: Mapping[str, Any]) -> str:
     return words
 
 
+def marked(name: str, metric: Mapping[str, Any]) -> str:
+    """Return the name of a metric, marked if it was detected in the log."""
+    return _("{name} (detected)").format(name=name) if metric.get("source") == "detected" else name
+
+
 def _charts(view: View) -> list[tuple[str, str, str]]:
     """Return name, bars and last value of each metric."""
-    columns = {name: [float(value) for value in points["value"]] for name, points in view.metrics.items()}
+    columns = {
+        marked(name, points): [float(value) for value in points["value"]] for name, points in view.metrics.items()
+    }
     return [(name, sparkline(values), f"{values[-1]:.6g}") for name, values in columns.items() if values]
 
 

@@ -143,7 +143,9 @@ def _list(ctx: CommandContext, options: Options) -> None:
             job["profile"],
             summary.local_time(job["submitted_at"]),
             summary.duration(job),
-            ", ".join(f"{name}={float(m['value']):.4g}" for name, m in list(job["metrics"].items())[:3]),
+            ", ".join(
+                summary.marked(f"{name}={float(m['value']):.4g}", m) for name, m in list(job["metrics"].items())[:3]
+            ),
         )
         for job in reply["jobs"]
     ]
@@ -192,7 +194,7 @@ def _metrics(ctx: CommandContext, options: Options) -> None:
     if ctx.print_json(options, metrics, indent=None):
         return
     rows = [
-        (name, str(step), f"{float(value):.6g}")
+        (summary.marked(name, points), str(step), f"{float(value):.6g}")
         for name, points in metrics.items()
         for step, value in zip(points["step"], points["value"], strict=False)
     ]

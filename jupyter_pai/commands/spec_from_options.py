@@ -19,12 +19,13 @@ from ..source.dataframes import is_frame
 from ..source.entry_point import default_entry_point, free_name, locate, script_of
 from .parser.parser import Options
 
+# The value of `--metric` that disables the detection of metrics.
+NO_DETECTION = "none"
 # Fields that options of the same names set.
 _PLAIN = "profile command python image instance_type instance_count cpu gpu memory max_run_time".split()
 # The fields that `--remove` resets, by option.
 _REMOVABLE = {
     **dict(zip(_PLAIN, _PLAIN, strict=True)),
-    "metric": "metric_definitions",
     "requirement": "requirements",
     "output_path": "output_path",
     "tty": "tty",
@@ -59,7 +60,8 @@ def spec_of(options: Options, caller: NotebookContext, *, target: str = "", cell
 
 def _fields(options: Options, caller: NotebookContext) -> dict[str, Any]:
     """Return the fields of a spec that the options set."""
-    metrics, container = _pairs("--metric", options.metric), {"container": options.container}
+    patterns = [text for text in options.metric if text != NO_DETECTION]
+    metrics, container = _pairs("--metric", patterns), {"container": options.container}
     fields: dict[str, Any] = {
         field: {key: _value(field, text, caller) for key, text in _pairs(f"--{name}", getattr(options, name)).items()}
         for name, field in TABLES.items()
@@ -74,6 +76,8 @@ def _fields(options: Options, caller: NotebookContext) -> dict[str, Any]:
         "tty": options.tty,
     }
     plain = {name: value for name in _PLAIN if (value := getattr(options, name)) is not None}
+    if NO_DETECTION in options.metric:
+        plain["detect_metrics"] = False
     return plain | {field: value for field, value in fields.items() if value}
 
 
@@ -93,6 +97,8 @@ def changes_of(options: Options, caller: NotebookContext) -> dict[str, Any]:
         option = option.replace("-", "_")
         if (table := (TABLES | {"secret": "secrets"}).get(option)) and name:
             changes.setdefault(table, {})[name] = None
+        elif not dot and option == "metric":
+            changes |= {"metric_definitions": None, "detect_metrics": None}
         elif not dot and (field := _REMOVABLE.get(option)):
             changes[field] = None
         else:

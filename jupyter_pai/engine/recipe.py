@@ -130,6 +130,7 @@ def _options(spec: JobSpec) -> _Pairs:
     options = [("--source", source.folder)]
     options += [(f"--{name.replace('_', '-')}", values[name]) for name in _PLAIN if name in values]
     options += [(f"--{option}", f"{name}={value}") for option, name, value in pairs]
+    options += [("--metric", "none")] * (not spec.detect_metrics)
     options += [("--secret", name if name == kept else f"{name}={kept}") for name, kept in spec.secrets.items()]
     options += [("--requirement", text) for text in spec.requirements]
     options += [(f"--{option}", text) for field, option in _LISTS.items() for text in getattr(source, field)]

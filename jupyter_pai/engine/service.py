@@ -25,8 +25,8 @@ from ..jobs.events import JobEvent, LogChunk, MetricPoint, json_number
 from ..jobs.job import Job, JobStatus
 from ..jobs.logs.file import LogFile, instances
 from ..jobs.logs.view import LogView, LogViews
-from ..jobs.metrics.query import PointSource, ResourceUsage, read_columns
-from ..jobs.metrics.series import Series
+from ..jobs.metrics.query import Metric, ResourceUsage, read_columns
+from ..jobs.metrics.series import DETECTED, PLATFORM, Series
 from ..jobs.provenance import Provenance
 from ..jobs.state_dir import Home
 from ..jobs.store.store import Store
@@ -115,15 +115,23 @@ class JobService:
         cursor = series.cursor()
         report, capabilities = self.watcher.latest(job.id), self.profiles.capabilities(job.backend)
         is_running = job.status is JobStatus.RUNNING
+        # The best source first.
+        progress = (cursor.progress, report.progress if report else None, cursor.detected_progress)
+        latest = {name: (point, PLATFORM) for name, point in (report.metrics if report else {}).items()}
+        latest |= {
+            name: (point, cursor.source(name))
+            for name, point in series.latest(cursor).items()
+            if name not in latest or cursor.source(name) != DETECTED
+        }
         # With the absolute path of Python.
         terminal = shlex.join((sys.executable, "-m", "jupyter_pai", "terminal", job.id))
         return job.model_dump(mode="json") | {
-            "progress": report.progress if report and cursor.progress is None else cursor.progress,
+            "progress": next((part for part in progress if part is not None), None),
             "paid": not job.status.ended and Capability.PAID in capabilities,
             "platform_boards": Capability.BOARDS in capabilities,
             "terminal": terminal if is_running and Capability.TERMINAL in capabilities else "",
-            "metrics": _latest({**(report.metrics if report else {}), **series.latest(cursor)}),
-            "usage": _latest(ResourceUsage(folder.usage).latest()) if is_running else {},
+            "metrics": {name: _latest(point) | {"source": source} for name, (point, source) in latest.items()},
+            "usage": _latest_usage(folder.usage) if is_running else {},
         }
 
     def log(self, job: Job, instance: str = "") -> LogFile:
@@ -173,13 +181,13 @@ class JobService:
         }
         return {name: [asdict(one) for one in differences] for name, differences in parts.items()}
 
-    def metrics(self, job: Job, *, system: bool = False) -> dict[str, tuple[PointSource, int]]:
-        """Return the source of each metric and its number of points. `system` adds resource usage, unless the job has a
-        metric of that name."""
+    def metrics(self, job: Job, *, system: bool = False) -> dict[str, Metric]:
+        """Return the metrics of a job. `system` adds resource usage, unless the job has a metric of that name."""
         folder = self.home.job(job.id)
         series, usage = Series(folder.series), ResourceUsage(folder.usage)
-        used: dict[str, tuple[PointSource, int]] = {name: (usage, n) for name, n in usage.counts().items() if system}
-        own: dict[str, tuple[PointSource, int]] = {name: (series, n) for name, n in series.cursor().counts.items()}
+        cursor = series.cursor()
+        own = {name: Metric(series, n, cursor.source(name)) for name, n in cursor.counts.items()}
+        used = {name: Metric(usage, n, "system") for name, n in usage.counts().items() if system}
         return own | {name: metric for name, metric in used.items() if name not in own}
 
     async def follow_log(
@@ -204,19 +212,27 @@ class JobService:
                 await asyncio.sleep(self.timings.watched)
 
     async def follow_metrics(
-        self, job: Job, counts: Mapping[str, int], most: int = 0, *, system: bool = False
+        self,
+        job: Job,
+        counts: Mapping[str, int],
+        most: int = 0,
+        *,
+        sources: Mapping[str, str] | None = None,
+        system: bool = False,
     ) -> AsyncIterator[dict[str, dict[str, Any]]]:
         """Stream new points until the job has finished, of each metric after the first `counts` ones.
 
-        Points are columns, downsampled to `most` if more arrive at once. `system` adds resource usage.
+        Points are columns, downsampled to `most` if more arrive at once. `sources` has the sources of the known points:
+        a metric with another source starts again. `system` adds resource usage.
         """
-        at = dict(counts)
+        at, known = dict(counts), dict(sources or {})
         with self.watcher.watch(job.id):
             while True:
                 ended = self.store.jobs.status(job.id).ended
                 metrics = self.metrics(job, system=system)
-                while points := await asyncio.to_thread(_new_points, metrics, at, most):
+                while points := await asyncio.to_thread(_new_points, metrics, at, known, most):
                     at |= {name: part["end"] for name, part in points.items()}
+                    known |= {name: part["source"] for name, part in points.items()}
                     yield points
                 if ended:
                     return
@@ -280,22 +296,26 @@ class JobService:
         return job
 
 
-def _latest(points: Mapping[str, MetricPoint]) -> dict[str, dict[str, Any]]:
-    return {
-        name: {"value": json_number(point.value), "step": point.step, "time": point.time}
-        for name, point in points.items()
-    }
+def _latest(point: MetricPoint) -> dict[str, Any]:
+    return {"value": json_number(point.value), "step": point.step, "time": point.time}
+
+
+def _latest_usage(path: Path) -> dict[str, dict[str, Any]]:
+    return {name: _latest(point) for name, point in ResourceUsage(path).latest().items()}
 
 
 def _new_points(
-    metrics: Mapping[str, tuple[PointSource, int]], counts: Mapping[str, int], most: int
+    metrics: Mapping[str, Metric], counts: Mapping[str, int], sources: Mapping[str, str], most: int
 ) -> dict[str, dict[str, Any]]:
-    """Return the next points of each metric after the first `counts` ones."""
+    """Return the next points of each metric after the first `counts` ones, or all points if they have another source
+    than those."""
     points = {}
-    for name, (source, n) in metrics.items():
+    for name, (source, n, kind) in metrics.items():
         start = counts.get(name, 0)
+        if start > n or sources.get(name, kind) != kind:
+            start = 0
         if start < n:
             part = read_columns(source, name, start, n if most else min(n, start + _MAX_POINTS), most=most)
             if part["end"] > start:
-                points[name] = part
+                points[name] = {"source": kind} | part
     return points

@@ -164,6 +164,11 @@ class JobSpec(Value):
     metric_definitions: tuple[MetricDefinition, ...] = Field(
         (), title=N_("Metrics"), description=N_("Metrics read from the log, each by a pattern with one group.")
     )
+    detect_metrics: bool = Field(
+        True,
+        title=N_("Detect metrics"),
+        description=N_("Find metrics and progress in the log without a pattern."),
+    )
     max_run_time: int | None = Field(
         None, gt=0, title=N_("Maximum run time"), description=N_("Seconds after which the job is stopped.")
     )

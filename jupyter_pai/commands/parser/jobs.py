@@ -79,7 +79,11 @@ _SPEC_OPTIONS = (
         "NAME",
         N_("pass a secret as an environment variable, masked in logs; VARIABLE=NAME renames it (repeatable)"),
     ),
-    repeatable("--metric", "NAME=REGEX", N_("a metric to read from the log, by a regex with one group (repeatable)")),
+    repeatable(
+        "--metric",
+        "NAME=REGEX",
+        N_("a metric to read from the log, by a regex with one group; `none` disables detection (repeatable)"),
+    ),
     repeatable("--requirement", "SPEC", N_("a package to install, as in requirements.txt (repeatable)")),
     Argument(
         "--max-run-time", N_("stop the job after this time: seconds, 10m, 2h or 1d"), metavar="TIME", type=_seconds

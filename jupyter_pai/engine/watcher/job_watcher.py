@@ -42,7 +42,9 @@ class WatchedJob:
         self.remote = remote
         # The last report; its metrics count while none were read here.
         self.report = Report(job.status)
-        self.readers: list[MetricSource] = [LogMetricSource(folder.log, job.spec.metric_definitions)]
+        self.readers: list[MetricSource] = [
+            LogMetricSource(folder.log, job.spec.metric_definitions, detects=job.spec.detect_metrics)
+        ]
         remote_files = remote.event_files
         if tensorboard := remote_files.folder if remote_files else path_of(job.outputs.get("tensorboard", "")):
             self.readers.append(EventFileSource(tensorboard, job.submitted_at.timestamp()))
@@ -84,8 +86,7 @@ class WatchedJob:
         """
         if self._writer is None:
             self._writer = SeriesWriter(self.folder.series)
-            # Names of patterns are reserved for the log.
-            self._writer.claim(definition.name for definition in self.job.spec.metric_definitions)
+            self._writer.name_sources({definition.name for definition in self.job.spec.metric_definitions})
         complete = [reader.advance(self._writer, ended=ended) for reader in self.readers]
         return all(complete)
 

@@ -14,11 +14,10 @@ from collections.abc import Callable, Collection, Sequence
 
 from ...backends.base import Backend
 from ...jobs.events import MetricPoint
-from ...jobs.metrics.series import Cursor, MetricSource, Piece, Series, SeriesWriter, pack
+from ...jobs.metrics.series import PATTERN, PLATFORM, REPORT, Cursor, MetricSource, Piece, Series, SeriesWriter, pack
 from ...jobs.state_dir import JobFolder
 from .remote_event_files import open_copy
 
-_ORIGIN, _LOG = "platform", "log"
 # The key of the cursor; no instance has this name.
 _SOURCE = "platform/points"
 _CHUNK = 1 << 20
@@ -70,7 +69,7 @@ class RemoteMetrics(MetricSource):
         """Return whether our own reading has points of a metric, of any instance."""
         cursor = self.series.cursor()
         names = {name, *(f"{name}@{instance}" for instance in cursor.offsets)} & cursor.counts.keys()
-        return any(cursor.origins.get(one, _LOG) == _LOG for one in names)
+        return any(cursor.source(one) in (PATTERN, REPORT) for one in names)
 
     def _stored(self) -> Counter[str]:
         """Return the number of stored points of each metric."""
@@ -107,10 +106,14 @@ class RemoteMetrics(MetricSource):
 
     def _piece(self, data: bytes, start: int, cursor: Cursor) -> Piece:
         """Return the points of some lines. Steps are counted, as for log lines without a step."""
-        counts, points = Counter(cursor.counts), defaultdict[str, bytes](bytes)
+        places = dict[str, tuple[str, int] | None]()
+        points = defaultdict[str, list[bytes]](list)
         for line in data.splitlines():
             metric, time, value = json.loads(line)
-            name = cursor.name_of(metric, _LOG if metric in self.defined else _ORIGIN)
-            points[name] += pack(time, counts[name], value)
-            counts[name] += 1
-        return Piece(_SOURCE, start + len(data), points, origin=_ORIGIN)
+            if metric not in places:
+                places[metric] = cursor.place(metric, PLATFORM)
+            if place := places[metric]:
+                name, count = place
+                points[name].append(pack(time, count + len(points[name]), value))
+        packed = {name: b"".join(parts) for name, parts in points.items()}
+        return Piece(_SOURCE, start + len(data), packed, origin=PLATFORM)

@@ -1,4 +1,4 @@
-"""Metrics read from a growing log: matches of a job's metric definitions, and values written by `report`."""
+"""Metrics read from a growing log: matches of the user's patterns, values written by `report`, and detected metrics."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...core.errors import SpecError
 from ...core.i18n import _
 from ..job import now
 from ..logs.file import LogFile, instances, sizes
 from ..spec import MetricDefinition
-from .series import Cursor, MetricSource, Piece, SeriesWriter, pack
+from .detection.detector import detect
+from .detection.state import DetectorState
+from .series import DETECTED, PATTERN, REPORT, Cursor, MetricSource, Piece, SeriesWriter, Source, pack
 
 if TYPE_CHECKING:
     import regex
@@ -29,12 +31,14 @@ _REPORT = "[pai] {"
 
 
 class LogMetricSource(MetricSource):
-    """Reads the log of each instance. The keys of the cursor are the names of instances."""
+    """Reads the log of each instance. The keys of the cursor are the names of instances. `detects`: also find metrics
+    without a definition."""
 
-    def __init__(self, folder: Path, definitions: Sequence[MetricDefinition]) -> None:
+    def __init__(self, folder: Path, definitions: Sequence[MetricDefinition], *, detects: bool = False) -> None:
         self.folder = folder
         self.patterns = {definition.name: definition.regex for definition in definitions}
         self.scanner = LogMetricScanner(definitions)
+        self.detects = detects
         self.given_up: list[str] = []
 
     def has_news(self, cursor: Cursor) -> bool:
@@ -46,36 +50,50 @@ class LogMetricSource(MetricSource):
         for rank, instance in enumerate(instances(self.folder)):
             log = LogFile(self.folder, instance)
             data = log.read(writer.at.offsets.get(instance, 0), _CHUNK)
-            if used := _whole_lines(data, ended):
-                writer.append(self._piece(log, rank, data[:used], writer.at))
+            is_end = ended and len(data) < _CHUNK
+            used = _whole_lines(data, is_end)
+            detector = writer.at.detectors.get(instance)
+            if used or (is_end and detector and detector.is_open):
+                writer.append(self._piece(log, rank, data[:used], writer.at, is_end))
                 complete &= len(data) < _CHUNK
                 log.count_lines()
         return complete
 
-    def _piece(self, log: LogFile, rank: int, data: bytes, cursor: Cursor) -> Piece:
+    def _piece(self, log: LogFile, rank: int, data: bytes, cursor: Cursor, is_end: bool) -> Piece:
         instance = log.path.name
         offset = cursor.offsets.get(instance, 0)
         metrics = self.scanner.scan(data, offset)
         self.given_up += metrics.given_up
-        counts = dict(cursor.counts)
+        state = None
+        if self.detects:
+            detected, state = detect(data, offset, cursor.detectors.get(instance) or DetectorState(), ended=is_end)
+            metrics.points += [LogPoint(*point, DETECTED) for point in detected]
+        counts: dict[str, int] = {}
         points: dict[str, list[bytes]] = {}
-        for place, metric, step, value in metrics.points:
+        origins: dict[str, str] = {}
+        for point in best_sources(metrics.points):
             # Metrics of different instances are kept in separate series.
-            name = cursor.name_of(f"{metric}@{instance}" if rank else metric)
-            moment = log.time_at(place) or now().timestamp()
-            points.setdefault(name, []).append(pack(moment, counts.get(name, 0) if step is None else step, value))
-            counts[name] = counts.get(name, 0) + 1
+            name = f"{point.name}@{instance}" if rank else point.name
+            if name not in counts:
+                place = cursor.place(name, point.origin)
+                if place is None:
+                    continue
+                counts[name], origins[name] = place[1], point.origin
+            moment = log.time_at(point.offset) or now().timestamp()
+            step = counts[name] if point.step is None else point.step
+            points.setdefault(name, []).append(pack(moment, step, point.value))
+            counts[name] += 1
         packed = {name: b"".join(parts) for name, parts in points.items()}
-        return Piece(instance, offset + len(data), packed, progress=metrics.progress)
+        return Piece(instance, offset + len(data), packed, progress=metrics.progress, origins=origins, detector=state)
 
     def notes(self) -> list[str]:
         text = _("The pattern of the metric `{name}` took too long and was disabled: {pattern}")
         return [text.format(name=name, pattern=self.patterns[name]) for name in self.given_up]
 
 
-def _whole_lines(data: bytes, ended: bool) -> int:
+def _whole_lines(data: bytes, is_end: bool) -> int:
     """Return the number of bytes in whole lines. A line longer than a chunk counts as several."""
-    if ended and len(data) < _CHUNK:
+    if is_end:
         return len(data)
     return max(data.rfind(b"\n"), data.rfind(b"\r")) + 1 or (len(data) if len(data) == _CHUNK else 0)
 
@@ -109,11 +127,30 @@ def compile_pattern(definition: MetricDefinition) -> regex.Pattern[str]:
     return pattern
 
 
+class LogPoint(NamedTuple):
+    """A point of a metric. `offset` is the byte offset of its line, `step` is None if the points are counted."""
+
+    offset: int
+    name: str
+    step: int | None
+    value: float
+    origin: Source = PATTERN
+
+
+def best_sources(points: Iterable[LogPoint]) -> list[LogPoint]:
+    """Return the points of each metric from its best source, in the order of the log."""
+    points = sorted(points, key=lambda point: point.offset)
+    best: dict[str, str] = {}
+    for source in (DETECTED, REPORT, PATTERN):
+        best |= {point.name: source for point in points if point.origin == source}
+    return [point for point in points if point.origin == best[point.name]]
+
+
 @dataclass
 class LogMetrics:
-    """The metrics in a chunk of log, in order: (byte offset of the line, name, step or None, value)."""
+    """The metrics in a chunk of log, in order."""
 
-    points: list[tuple[int, str, int | None, float]] = field(default_factory=list)
+    points: list[LogPoint] = field(default_factory=list)
     progress: float | None = None
     # Names of metrics with patterns that were disabled because they took too long.
     given_up: list[str] = field(default_factory=list)
@@ -139,11 +176,11 @@ class LogMetricScanner:
             try:
                 for start, match in self._matches(name, text, len(data)):
                     with suppress(ValueError):
-                        metrics.points.append((byte_offset(start), name, None, float(match[1] or "")))
+                        metrics.points.append(LogPoint(byte_offset(start), name, None, float(match[1] or "")))
             except TimeoutError:
                 del self.patterns[name]
                 metrics.given_up.append(name)
-        metrics.points.sort(key=lambda point: point[0])
+        metrics.points.sort(key=lambda point: point.offset)
         return metrics
 
     def _matches(self, name: str, text: str, size: int) -> Iterator[tuple[int, regex.Match[str]]]:
@@ -181,7 +218,8 @@ class LogMetricScanner:
             if "metric" in report:
                 step = report.get("step")
                 name = str(report["metric"]).encode("utf-8", "replace").decode()[:200]
-                metrics.points.append((offset, name, None if step is None else _step(step), float(report["value"])))
+                value = float(report["value"])
+                metrics.points.append(LogPoint(offset, name, None if step is None else _step(step), value, REPORT))
             elif "progress" in report and (progress := float(report["progress"])) == progress:
                 metrics.progress = min(max(progress, 0.0), 1.0)
 

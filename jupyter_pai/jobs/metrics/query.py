@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from ...core.filesystem import read_at
 from ..events import MetricPoint, json_number
 from .resource_samples import METRICS, RECORD
-from .series import Columns
+from .series import Columns, Source
 
 
 class PointSource(Protocol):
@@ -17,6 +17,14 @@ class PointSource(Protocol):
     def read(self, name: str, start: int = 0, end: int | None = None) -> list[MetricPoint]: ...
 
     def columns(self, name: str, start: int = 0, end: int | None = None) -> Columns: ...
+
+
+class Metric(NamedTuple):
+    """A metric of a job: its points, their number, and where they come from. That is `system` for resource usage."""
+
+    points: PointSource
+    size: int
+    source: Source | Literal["system"]
 
 
 def read_columns(

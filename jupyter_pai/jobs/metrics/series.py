@@ -4,6 +4,9 @@ A point takes 24 bytes: float64 time, int64 step, float64 value. `cursor.json` h
 the read positions in the job's log and event files. It is replaced atomically after the points are written. Points
 written by a killed watcher after the last update are truncated and read again, so that no point is lost or duplicated.
 Texts for TensorBoard are stored the same way, one JSON object per line.
+
+A metric has one source, the best one that has points of it: see `Source`. If a better one starts late, the points of
+the other are dropped.
 """
 
 from __future__ import annotations
@@ -13,15 +16,16 @@ import logging
 import os
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from pydantic import ConfigDict, NonNegativeInt, TypeAdapter
 
 from ...core.filesystem import read_at
 from ..events import MetricPoint
+from .detection.state import DetectorState
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +36,10 @@ _POINT = struct.Struct("<dqd")
 POINT = [("time", "<f8"), ("step", "<i8"), ("value", "<f8")]
 # Points converted to columns at a time, sized to the CPU cache.
 _AT_ONCE = 1 << 14
-# The origin of metrics from the log. Other origins begin with the name of their source.
+# The sources of a metric, best first: a pattern of the user, `report`, points of the platform, event files, detection.
+Source = Literal["pattern", "report", "platform", "tensorboard", "detected"]
+PATTERN, REPORT, PLATFORM, TENSORBOARD, DETECTED = _SOURCES = get_args(Source)
+# The origin of the first two in older cursors.
 _LOG = "log"
 # More metrics are a mistake, such as a number in the metric's name.
 MOST_METRICS = 1000
@@ -46,8 +53,9 @@ _log = logging.getLogger(__name__)
 class Cursor:
     """The read positions of a job's metrics: bytes of each log and event file, and number of points of each metric.
 
-    `origins` maps each metric to its source. `texts` is a size in bytes. `latest` has step, value and time of the last
-    points, so that a list of jobs does not open other files.
+    `origins` maps each metric to its source, or to the channel and run of its event files. `files` has the number of
+    each metric's file; the next metric gets `next_file`. `texts` is a size in bytes. `latest` has step, value and time
+    of the last points, so that a list of jobs does not open other files. `detectors` has the context of each log.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -58,21 +66,79 @@ class Cursor:
     origins: dict[str, str] = field(default_factory=dict)
     texts: NonNegativeInt = 0
     latest: dict[str, tuple[int, float, float]] = field(default_factory=dict)
+    files: dict[str, NonNegativeInt] = field(default_factory=dict)
+    next_file: NonNegativeInt = 0
+    detected_progress: float | None = None
+    detectors: dict[str, DetectorState] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.counts and not self.files:  # An older version numbered the files in order.
+            self.files = {name: number for number, name in enumerate(self.counts)}
+            self.next_file = len(self.files)
 
     def copy(self) -> Cursor:
-        return Cursor(
-            dict(self.offsets), dict(self.counts), self.progress, dict(self.origins), self.texts, dict(self.latest)
+        return replace(
+            self,
+            offsets=dict(self.offsets),
+            counts=dict(self.counts),
+            origins=dict(self.origins),
+            latest=dict(self.latest),
+            files=dict(self.files),
+            detectors=dict(self.detectors),
         )
 
-    def name_of(self, metric: str, origin: str = _LOG) -> str:
-        """Return the name under which points of a metric are stored.
+    def source(self, name: str) -> Source:
+        """Return the source of a stored metric."""
+        return _source(self.origins.get(name, _LOG))
 
-        If another origin already uses the name, the origin is appended, as in ``loss (tensorboard)``, so that series do
-        not mix.
+    def place(self, metric: str, origin: str) -> tuple[str, int] | None:
+        """Return the name under which points of a metric are stored, and the number of points that it has from this
+        origin. Returns None if a better source has the metric.
+
+        If event files of another run already use the name, the channel is appended, as in ``loss (tensorboard)``, so
+        that series do not mix.
         """
-        while self.origins.get(metric, _LOG if metric in self.counts else origin) != origin:
-            metric += f" ({origin.partition('/')[0]})"
-        return metric
+        rank = _rank(origin)
+        ranks = [_rank(self.origins.get(name, _LOG)) for name in self._names_of(metric)]
+        if any(other < rank for other in ranks):
+            return None
+        name = metric
+        while _rank(self.origins.get(name, origin)) == rank and self.origins.get(name, origin) != origin:
+            name += f" ({origin.partition('/')[0]})"
+        return name, self.counts.get(name, 0) if rank in ranks else 0
+
+    def worse(self, metric: str, origin: str) -> list[str]:
+        """Return the stored names of a metric that are from a worse source."""
+        return [name for name in self._names_of(metric) if _rank(self.origins.get(name, _LOG)) > _rank(origin)]
+
+    def drop(self, name: str) -> int:
+        """Remove a metric. Return the number of its file."""
+        del self.counts[name]
+        self.origins.pop(name, None)
+        self.latest.pop(name, None)
+        return self.files.pop(name)
+
+    def _names_of(self, metric: str) -> list[str]:
+        """Return the stored names of a metric: its points of all instances of the job."""
+        base = self._base(metric)
+        names = (base, *(f"{base}@{instance}" for instance in self.offsets if "/" not in instance))
+        return [name for name in names if name in self.counts]
+
+    def _base(self, name: str) -> str:
+        """Return the name of a metric without the instance."""
+        base, _at, instance = name.rpartition("@")
+        return base if base and instance in self.offsets else name
+
+
+def _source(origin: str) -> Source:
+    if origin == _LOG:
+        return "report"
+    return next((source for source in _SOURCES if source == origin), "tensorboard")
+
+
+def _rank(origin: str) -> int:
+    """Return the rank of an origin's source; 0 is the best."""
+    return _SOURCES.index(_source(origin))
 
 
 _CURSOR = TypeAdapter(Cursor)
@@ -82,15 +148,18 @@ _CURSOR = TypeAdapter(Cursor)
 class Piece:
     """The metrics in a chunk of a source that ends at byte `end`.
 
-    `points` are packed, by stored name (`Cursor.name_of`). `texts` are JSON objects.
+    `points` are packed, by stored name (`Cursor.place`), and from `origin` or that in `origins`. `texts` are JSON
+    objects. `detector` is the context after the chunk of a log.
     """
 
     source: str
     end: int
     points: Mapping[str, bytes] = field(default_factory=dict)
-    origin: str = _LOG
+    origin: str = REPORT
     progress: float | None = None
     texts: Iterable[Mapping[str, object]] = ()
+    origins: Mapping[str, str] = field(default_factory=dict)
+    detector: DetectorState | None = None
 
 
 class Columns(NamedTuple):
@@ -128,12 +197,12 @@ class Series:
 
     def read(self, name: str, start: int = 0, end: int | None = None) -> list[MetricPoint]:
         """Return the points of a metric with index `start` up to `end`, in order. Empty for an unknown name."""
-        counts = self.cursor().counts
-        stop = counts.get(name, 0) if end is None else min(end, counts.get(name, 0))
+        cursor = self.cursor()
+        stop = cursor.counts.get(name, 0) if end is None else min(end, cursor.counts.get(name, 0))
         if not 0 <= start < stop:
             return []
-        path = self._file(list(counts).index(name))
-        data = read_at(path, start * _POINT.size, (stop - start) * _POINT.size)
+        # Empty if a better source has just replaced the points.
+        data = read_at(self._file(cursor.files[name]), start * _POINT.size, (stop - start) * _POINT.size)
         whole = data[: len(data) // _POINT.size * _POINT.size]
         return [MetricPoint(name, step, value, time) for time, step, value in _POINT.iter_unpack(whole)]
 
@@ -141,14 +210,15 @@ class Series:
         """Return many points as arrays."""
         import numpy as np
 
-        counts = self.cursor().counts
-        stop = counts.get(name, 0) if end is None else min(end, counts.get(name, 0))
-        count = max(stop - start, 0)
+        cursor = self.cursor()
+        stop = cursor.counts.get(name, 0) if end is None else min(end, cursor.counts.get(name, 0))
+        path = self._file(cursor.files.get(name, 0))
+        count = max(stop - start, 0) if path.exists() else 0
         # Copied as integers of the same size, all columns at once.
         columns = np.empty((3, count), "<i8")
         buffer = np.zeros((min(count, _AT_ONCE), 3), "<i8")
         if count:
-            with open(self._file(list(counts).index(name)), "rb", buffering=0) as file:
+            with open(path, "rb", buffering=0) as file:
                 file.seek(start * _POINT.size)
                 for place in range(0, count, _AT_ONCE):
                     part = buffer[: count - place]
@@ -169,7 +239,7 @@ class Series:
             return [json.loads(line) for line in file.read(size).splitlines()]
 
     def _file(self, number: int) -> Path:
-        """Files are numbered by first appearance, because metric names may contain any characters."""
+        """Files have numbers, because metric names may contain any characters. A number is used once."""
         return self.folder / str(number)
 
 
@@ -187,8 +257,10 @@ class SeriesWriter(Series):
             return Cursor()
         try:
             cursor = _CURSOR.validate_json(self.cursor_file.read_bytes(), strict=True)
-            for number, (name, count) in enumerate(cursor.counts.items()):
-                if self._file(number).stat().st_size < count * _POINT.size:
+            if cursor.counts.keys() != cursor.files.keys():
+                raise ValueError("files are missing")
+            for name, count in cursor.counts.items():
+                if self._file(cursor.files[name]).stat().st_size < count * _POINT.size:
                     raise ValueError(f"{name}: points are missing")
             if cursor.texts and self.texts_file.stat().st_size < cursor.texts:
                 raise ValueError("texts are missing")
@@ -200,27 +272,36 @@ class SeriesWriter(Series):
             os.replace(self.cursor_file, aside)
             return Cursor()
 
-    def claim(self, names: Iterable[str]) -> None:
-        """Reserve names for metrics of the log."""
-        for name in names:
-            self.at.origins.setdefault(name, _LOG)
+    def name_sources(self, patterns: Container[str]) -> None:
+        """Name the sources of metrics in the cursor of an older version."""
+        for name in self.at.counts:
+            if self.at.origins.get(name, _LOG) == _LOG:
+                self.at.origins[name] = PATTERN if name in patterns else REPORT
 
     def append(self, piece: Piece) -> None:
         """Write the points and texts of a chunk, then the cursor. After an error, as on a full disk, none of them
         count.
 
-        Truncates points that an earlier watcher wrote without counting them.
+        Truncates points that an earlier watcher wrote without counting them, and drops those of a worse source.
         """
         cursor = self.at.copy()
+        cursor.offsets[piece.source] = piece.end
         self.folder.mkdir(parents=True, exist_ok=True)
-        numbers = {name: number for number, name in enumerate(cursor.counts)}
+        dropped: list[int] = []
         for name, data in piece.points.items():
-            if name not in numbers and len(numbers) >= MOST_METRICS:
+            origin = piece.origins.get(name, piece.origin)
+            dropped += [cursor.drop(other) for other in cursor.worse(name, origin)]
+            if name not in cursor.counts and len(cursor.counts) >= MOST_METRICS:
                 self.is_full = True
-                continue
+                detected = [other for other in cursor.counts if cursor.source(other) == DETECTED]
+                if origin == DETECTED or not detected:
+                    continue
+                dropped.append(cursor.drop(detected[-1]))
+            if name not in cursor.files:
+                cursor.files[name], cursor.next_file = cursor.next_file, cursor.next_file + 1
             counted = cursor.counts.setdefault(name, 0)
-            cursor.origins.setdefault(name, piece.origin)
-            _write(self._file(numbers.setdefault(name, len(numbers))), counted * _POINT.size, data)
+            cursor.origins.setdefault(name, origin)
+            _write(self._file(cursor.files[name]), counted * _POINT.size, data)
             cursor.counts[name] += len(data) // _POINT.size
             if data:
                 time, step, value = _POINT.unpack(data[-_POINT.size :])
@@ -229,12 +310,17 @@ class SeriesWriter(Series):
         if lines and cursor.texts + len(lines) <= _MOST_TEXT:
             _write(self.texts_file, cursor.texts, lines)
             cursor.texts += len(lines)
-        cursor.offsets[piece.source] = piece.end
         cursor.progress = cursor.progress if piece.progress is None else piece.progress
+        if piece.detector:
+            cursor.detectors[piece.source] = piece.detector
+            if piece.detector.progress is not None:
+                cursor.detected_progress = piece.detector.progress
         temporary = self.cursor_file.with_suffix(".new")
         temporary.write_text(json.dumps(asdict(cursor)), "utf-8")
         os.replace(temporary, self.cursor_file)
         self.at = cursor
+        for number in dropped:
+            self._file(number).unlink(missing_ok=True)
 
 
 def _write(path: Path, counted: int, data: bytes) -> None:

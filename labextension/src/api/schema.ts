@@ -293,6 +293,7 @@ export interface IJobSpec {
   readonly environment?: Readonly<Record<string, string>>;
   readonly secrets?: Readonly<Record<string, string>>;
   readonly metric_definitions?: readonly IMetricDefinition[];
+  readonly detect_metrics?: boolean;
   readonly max_run_time?: number | null;
   readonly labels?: Readonly<Record<string, string>>;
   readonly tty?: boolean;
@@ -330,7 +331,7 @@ export interface IJobView {
   readonly labels?: Readonly<Record<string, string>>;
   readonly notebook?: string;
   readonly progress: number | null;
-  readonly metrics: Readonly<Record<string, ILatestPoint>>;
+  readonly metrics: Readonly<Record<string, ILatestMetric>>;
   readonly usage?: Readonly<Record<string, ILatestPoint>>;
   readonly paid?: boolean;
   readonly platform_boards?: boolean;
@@ -357,6 +358,13 @@ export interface ILastJob {
   readonly id: string;
   readonly name: string;
   readonly submitted_at: string;
+}
+
+export interface ILatestMetric {
+  readonly value: number | 'NaN' | 'Infinity' | '-Infinity';
+  readonly step: number;
+  readonly time: number;
+  readonly source: 'pattern' | 'report' | 'platform' | 'tensorboard' | 'detected';
 }
 
 export interface ILatestPoint {
@@ -443,6 +451,7 @@ export interface IPlatformBoards {
 }
 
 export interface IPoints {
+  readonly source: 'pattern' | 'report' | 'platform' | 'tensorboard' | 'detected' | 'system';
   readonly start: number;
   readonly end: number;
   readonly step: readonly number[];

@@ -76,14 +76,19 @@ def test_points_arrive_while_the_job_runs(engine: EmbeddedClient, folder: Path, 
     assert not any("event file" in note for note in handle.info["notes"])
 
 
-def test_pattern_and_tag_of_equal_name_are_distinct(engine: EmbeddedClient, folder: Path, tmp_path: Path) -> None:
+def test_pattern_replaces_the_tag_of_its_name(engine: EmbeddedClient, folder: Path, tmp_path: Path) -> None:
     signs = tmp_path / "signs"
     handle = start(engine, folder, signs, 2, metric_definitions=[{"name": "loss", "regex": r"loss=(1)"}])
     (signs / "go0").touch()
-    until(lambda: "loss (tensorboard)" in values(handle, engine))
+    until(lambda: values(handle, engine).get("loss") == [1.0])
+    assert handle.info["metrics"]["loss"]["source"] == "tensorboard"
     (signs / "go1").touch()
     handle.wait()
-    assert values(handle, engine) == {"loss": [1.0], "loss (tensorboard)": [1.0, 0.5], "train/acc": [0.0, 1.0]}
+    assert values(handle, engine) == {"loss": [1.0], "train/acc": [0.0, 1.0]}
+    assert {name: metric["source"] for name, metric in handle.info["metrics"].items()} == {
+        "loss": "pattern",
+        "train/acc": "tensorboard",
+    }
 
 
 def test_two_jobs_with_a_shared_folder_keep_their_own_points(

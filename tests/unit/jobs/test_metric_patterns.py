@@ -17,7 +17,7 @@ def scanner(**patterns: str) -> LogMetricScanner:
 
 
 def points(data: bytes, offset: int = 0, **patterns: str) -> list[tuple[int, str, int | None, float]]:
-    return scanner(**patterns).scan(data, offset).points
+    return [tuple(point)[:4] for point in scanner(**patterns).scan(data, offset).points]  # type: ignore[misc]
 
 
 def test_one_point_per_line_with_the_offset_of_the_line() -> None:
@@ -61,7 +61,7 @@ def test_report_lines_give_points_and_progress() -> None:
         b'[pai] {"progress": 0.4}\n'
     )
     result = scanner().scan(data, 0)
-    assert result.points[0] == (0, "loss", 3, 0.5)
+    assert result.points[0] == (0, "loss", 3, 0.5, "report")
     assert result.points[1][:3] == (50, "loss", None)
     assert result.points[1][3] != result.points[1][3]
     assert result.progress == 0.4

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 
 from jupyter_pai.jobs.events import MetricPoint
+from jupyter_pai.jobs.metrics.detection.state import DetectorState
 from jupyter_pai.jobs.metrics.series import MOST_METRICS, Cursor, Piece, Series, SeriesWriter, pack
 
 
@@ -15,7 +17,7 @@ def point(step: int, name: str = "loss") -> MetricPoint:
     return MetricPoint(name, step, step / 2, 1000.0 + step)
 
 
-def piece(*points: MetricPoint, end: int = 0, source: str = "worker-0", origin: str = "log") -> Piece:
+def piece(*points: MetricPoint, end: int = 0, source: str = "worker-0", origin: str = "report") -> Piece:
     packed: dict[str, bytes] = {}
     for value in points:
         packed[value.name] = packed.get(value.name, b"") + pack(value.time, value.step, value.value)
@@ -71,8 +73,13 @@ def test_cursor_of_an_older_version_is_read(folder: Path) -> None:
     SeriesWriter(folder).append(piece(point(0), end=9))
     (folder / "cursor.json").write_text('{"offsets": {"worker-0": 9}, "counts": {"loss": 1}, "progress": null}')
     assert Series(folder).read("loss") == [point(0)]
-    assert SeriesWriter(folder).at.name_of("loss") == "loss"
-    assert SeriesWriter(folder).at.name_of("loss", "tensorboard/") == "loss (tensorboard)"
+    writer = SeriesWriter(folder)
+    writer.name_sources({"loss"})
+    assert writer.at.place("loss", "pattern") == ("loss", 1)
+    assert writer.at.place("loss", "report") is None
+    writer.append(piece(point(0, "acc"), point(1)))
+    assert Series(folder).read("acc") == [point(0, "acc")]
+    assert Series(folder).read("loss") == [point(0), point(1)]
 
 
 def test_metrics_may_have_any_name(folder: Path) -> None:
@@ -81,14 +88,57 @@ def test_metrics_may_have_any_name(folder: Path) -> None:
     assert [Series(folder).read(name)[0].step for name in names] == list(range(6))
 
 
-def test_metrics_of_two_origins_have_different_names(folder: Path) -> None:
+SOURCES = ["pattern", "report", "platform", "tensorboard/run", "detected"]
+
+
+@pytest.mark.parametrize(("better", "worse"), list(combinations(SOURCES, 2)))
+def test_better_source_replaces_a_worse_one(folder: Path, better: str, worse: str) -> None:
     writer = SeriesWriter(folder)
-    writer.claim(["acc"])
-    writer.append(piece(point(0), origin="tensorboard/"))
-    at = SeriesWriter(folder).at
-    assert [at.name_of("loss", origin) for origin in ("tensorboard/", "log")] == ["loss", "loss (log)"]
-    assert [writer.at.name_of("acc", origin) for origin in ("tensorboard/", "log")] == ["acc (tensorboard)", "acc"]
-    assert at.name_of("loss", "tensorboard/a run of that name") == "loss (tensorboard)"
+    writer.append(piece(point(0, "acc"), point(0), point(1), end=10, origin=worse))
+    assert writer.at.place("loss", better) == ("loss", 0)
+    writer.append(piece(point(7), end=20, origin=better))
+    writer = SeriesWriter(folder)
+    assert (Series(folder).read("loss"), Series(folder).read("acc")) == ([point(7)], [point(0, "acc")])
+    assert writer.at.source("loss") == better.partition("/")[0]
+    assert writer.at.place("loss", worse) is None
+    assert writer.at.place("loss", better) == ("loss", 1)
+    # The file of the replaced points is gone, and its number is not used again.
+    assert sorted(path.name for path in folder.iterdir()) == ["0", "2", "cursor.json"]
+
+
+def test_source_is_that_of_the_metric_in_all_instances(folder: Path) -> None:
+    writer = SeriesWriter(folder)
+    writer.append(piece(point(0), source="worker-0", origin="detected"))
+    writer.append(piece(point(0, "loss@worker-1"), point(0, "a@b"), source="worker-1", origin="detected"))
+    writer.append(piece(point(5, "loss@worker-1"), source="worker-1", origin="report"))
+    assert list(writer.at.counts) == ["a@b", "loss@worker-1"]
+    assert writer.at.place("loss", "detected") is None
+    assert writer.at.place("loss@worker-2", "detected") is not None  # Not an instance of this job.
+
+
+def test_reader_of_replaced_points_gets_none(folder: Path) -> None:
+    writer = SeriesWriter(folder)
+    writer.append(piece(point(0), point(1), origin="detected"))
+    old = (folder / "cursor.json").read_bytes()
+    writer.append(piece(point(7), origin="report"))
+    (folder / "cursor.json").write_bytes(old)
+    assert Series(folder).read("loss") == []
+    assert len(Series(folder).columns("loss").step) == 0
+
+
+def test_event_files_of_two_runs_have_different_names(folder: Path) -> None:
+    writer = SeriesWriter(folder)
+    writer.append(piece(point(0), origin="tensorboard/a"))
+    assert writer.at.place("loss", "tensorboard/a") == ("loss", 1)
+    assert writer.at.place("loss", "tensorboard/b") == ("loss (tensorboard)", 0)
+
+
+def test_reported_progress_and_detected_progress_are_distinct(folder: Path) -> None:
+    writer = SeriesWriter(folder)
+    writer.append(Piece("worker-0", 7, detector=DetectorState(progress=0.5)))
+    writer.append(Piece("worker-0", 9, detector=DetectorState()))
+    assert (writer.at.progress, writer.at.detected_progress) == (None, 0.5)
+    assert SeriesWriter(folder).at.detectors == {"worker-0": DetectorState()}
 
 
 @pytest.mark.parametrize(
@@ -164,3 +214,13 @@ def test_number_of_metrics_is_limited(folder: Path) -> None:
     assert len(Series(folder).latest()) == MOST_METRICS
     assert Series(folder).read("late") == []
     assert [one.step for one in Series(folder).read("m0")] == [0, 1]  # Known metrics still grow.
+
+
+def test_detected_metrics_make_room_for_others(folder: Path) -> None:
+    writer = SeriesWriter(folder)
+    writer.append(piece(*(point(0, f"m{n}") for n in range(MOST_METRICS)), origin="detected"))
+    writer.append(piece(point(0, "late"), origin="detected"))
+    writer.append(piece(point(0, "own"), origin="tensorboard/"))
+    names = list(SeriesWriter(folder).at.counts)
+    assert (len(names), names[-2:]) == (MOST_METRICS, [f"m{MOST_METRICS - 2}", "own"])
+    assert writer.is_full

@@ -180,8 +180,8 @@ class EventFileSource(MetricSource):
         origin = f"{self.channel}/{file.run}"
         points: dict[str, bytes] = {}
         for tag, columns in events.points.items():
-            name = cursor.name_of(_name(file.run, tag), origin)
-            points[name] = points.get(name, b"") + columns.tobytes()
+            if place := cursor.place(_name(file.run, tag), origin):
+                points[place[0]] = points.get(place[0], b"") + columns.tobytes()
         texts = [
             {"tag": _name(file.run, tag), "step": step, "time": when, "text": text[:_LONGEST_TEXT]}
             for tag, step, when, text in events.texts

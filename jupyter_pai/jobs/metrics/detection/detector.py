@@ -1,0 +1,116 @@
+"""Detection of metrics and progress in a log, without patterns of the user.
+
+A prefilter skips the lines without a number that may be a metric. It is one search of a linear-time engine per hit, so
+that an ordinary log costs little more than its reading.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from .lines import Line, Point, flush, read_line
+from .state import DetectorState
+from .words import cleaned
+
+if TYPE_CHECKING:
+    import re2
+
+# Longer lines are data.
+_LONGEST_LINE = 1 << 13
+# After this many lines with metrics, of so many successive lines that differ only in numbers one is read.
+_FULL, _THINNED = 20_000, 64
+_NUMBERS = re.compile(rb"[-+.\d]+(?:e[-+]?\d+)?")
+_NAMED = (
+    r"(?i:loss|acc|auc|f1|f-?measure|precision|recall|ivity|ificity|iou|dice|map|ndcg|mrr|hit|bleu|rouge|meteor|[wc]er|"
+    r"mcc|kappa|top|nll|elbo|bce|xent|entropy|mse|mae|mape|msle|r2|perplexity|ppl|psnr|ssim|lpips|fid|likelihood|"
+    r"reward|score|error|err|cost|obj|损失|率|误差)[\w.@+/-]{0,20}(?:@[\d.:]{1,9})?(?:\([\w. %/]{0,20}\))?['\"]?"
+    r"(?:\x1b\[[0-9;]{0,9}m)?[ \t]{0,3}(?:=|:|：)[ \t]{0,4}(?:\x1b\[[0-9;]{0,9}m)?(?:\w{0,2}[.\w]{0,8}\()?['\"]?"
+    r"[-+]?(?:[0-9.]|nan|inf)"
+)
+_COUNTED = r"(?i:\b(?:epoch|step|iter|iteration|batch|episode|update|timesteps?))[^\w\n\r]{0,12}\d"
+_FIXED = (
+    r"\d%\||/(?:step|sample|epoch)\b|_(?:runtime|samples_per_second)'|(?m:^\[\d{1,9}\]\t|^\d{1,9}:\t)|est iteration is:"
+    r"|best(?:Test|Iteration) = |building tree \d|, totalling \d|\[CV|\): Done +\d|\] \d+ trees?, |Remaining Time|"
+    r"NNZs: |Inertia for init|KL divergence after|Mean sigma|[Ii]nertia \d| metric +\W? *DataLoader"
+)
+
+
+class Detected(NamedTuple):
+    """The metrics in a chunk of log, in order, and the context after it."""
+
+    points: list[Point]
+    state: DetectorState
+
+
+@cache
+def _prefilter() -> re2._Regexp:
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    return re2.compile(f"{_NAMED}|{_COUNTED}|{_FIXED}".encode(), options)
+
+
+def detect(data: bytes, offset: int, state: DetectorState, *, ended: bool = False) -> Detected:
+    """Return the metrics in `data`, whole lines that begin at byte `offset` of the log. `state` is the context before.
+
+    A carriage return also ends a line. `ended`: no line follows.
+    """
+    state = replace(
+        state,
+        seen=list(state.seen), repeated=list(state.repeated), columns=list(state.columns),
+        held=list(state.held), waiting=list(state.waiting), shown=dict(state.shown),
+    )  # fmt: skip
+    points: list[Point] = []
+    for line in _lines(data, offset, state):
+        new = read_line(line, state)
+        state.lines += bool(new)
+        points += new
+    if ended:
+        points += flush(state)
+    return Detected(points, state)
+
+
+def _lines(data: bytes, offset: int, state: DetectorState) -> Iterator[Line]:
+    """Yield the lines that may have metrics. The context decides whether the next line is one."""
+    place, search = 0, _prefilter().search
+    while place < len(data):
+        start = place
+        if not (state.table or state.is_open):
+            match = search(data, place)
+            if not match:
+                return
+            begin = match.start()
+            start = max(data.rfind(b"\n", place, begin), data.rfind(b"\r", place, begin)) + 1 or place
+        end = _end(data, start)
+        place = end + 1
+        if end - start <= _LONGEST_LINE:
+            text = data[start:end].decode("utf-8", "replace")
+            is_last = data[end : end + 1] != b"\r" or data[end : end + 2] == b"\r\n"
+            is_nested = text.endswith("\x1b[A")
+            yield Line(cleaned(text), offset + start, is_last, is_nested, data, start)
+            if (
+                state.lines > _FULL
+                and (run := _repeated(tuple(_NUMBERS.split(data[start:place]))).match(data, place))
+                and run[0]
+            ):
+                place = data.rfind(b"\n", 0, run.end() - 1) + 1
+
+
+@lru_cache(64)
+def _repeated(parts: tuple[bytes, ...]) -> re.Pattern[bytes]:
+    """Return a pattern for the lines with these texts between their numbers. It does not backtrack."""
+    line = rb"[-+.\d]++(?:e[-+]?\d++)?+".join(map(re.escape, parts))
+    return re.compile(rb"(?:%s){0,%d}+" % (line, _THINNED - 1))
+
+
+def _end(data: bytes, start: int) -> int:
+    """Return the position of the line end after `start`."""
+    line_feed = data.find(b"\n", start)
+    line_feed = len(data) if line_feed < 0 else line_feed
+    carriage_return = data.find(b"\r", start, line_feed)
+    return line_feed if carriage_return < 0 else carriage_return
