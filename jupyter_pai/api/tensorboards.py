@@ -16,6 +16,8 @@ from ..core.i18n import _
 from ..engine.tensorboard.tensorboards import TensorBoards
 from ..engine.watcher.remote_event_files import event_files_of
 from ..jobs.job import Job
+from ..jobs.metrics.series import Series
+from ..jobs.state_dir import state_errors
 from ..storage.local import path_of
 from .endpoint import Context, Json, RequestBody, Schema, TypedDict, endpoint
 
@@ -74,7 +76,7 @@ async def tensorboards(context: Context) -> Annotated[Json, Schema(TensorBoardsR
 async def start_tensorboard(context: Context, body: TensorBoardRequest) -> Annotated[Json, Schema(TensorBoardView)]:
     """Start a TensorBoard for jobs, or return the running one."""
     jobs = [context.service.store.jobs.find(word) for word in body.jobs]
-    boards = _boards(context, jobs)
+    boards = await asyncio.to_thread(_boards, context, jobs)
     context.service.profiles.policy().check_tensorboard()
     idle_minutes = context.service.profiles.settings().tensorboard.idle_minutes
     # Local copies of remote event files, by job id.
@@ -85,10 +87,11 @@ async def start_tensorboard(context: Context, body: TensorBoardRequest) -> Annot
             folders[job.id] = mirror.folder
 
     def on_use() -> None:
-        for job_id in folders:
-            context.service.watcher.request_refresh(job_id, stays=True)
+        for job in jobs:
+            context.service.watcher.request_refresh(job.id, stays=True)
 
-    return (await boards.start(jobs, 60 * idle_minutes, folders, on_use)).as_json()
+    series = {job.id: Series(context.service.home.job(job.id).series) for job in jobs}
+    return (await boards.start(jobs, 60 * idle_minutes, folders, on_use, series)).as_json()
 
 
 @endpoint("DELETE", "/tensorboards/{tensorboard}")
@@ -107,14 +110,31 @@ def _boards(context: Context, jobs: Sequence[Job] = ()) -> TensorBoards:
     if context.boards is not None:
         return context.boards
     paths = [(job.id, path_of(job.outputs.get("tensorboard", ""))) for job in jobs]
-    folders = [f"{name}:{path}" if len(jobs) > 1 else str(path) for name, path in paths if path]
+    paths += [(f"{job.id} (log)", _exported(context, job)) for job in jobs]
+    folders = [(name, path) for name, path in paths if path and path.exists()]
     option = "--logdir_spec" if len(folders) > 1 else "--logdir"
+    value = ",".join(f"{name}:{path}" if len(folders) > 1 else str(path) for name, path in folders)
     raise Unsupported(
         _("TensorBoard requires a Jupyter server; none is running here."),
         fix=_("Use a notebook or terminal of JupyterLab, or run: {command}").format(
-            command=f"tensorboard {option} {shlex.quote(','.join(folders)) if folders else 'FOLDER'}"
+            command=f"tensorboard {option} {shlex.quote(value) if folders else 'FOLDER'}"
         ),
     )
+
+
+def _exported(context: Context, job: Job) -> Path | None:
+    """Write the metrics that a job has now to an event file of its own. Return its folder; None without metrics."""
+    from ..jobs.metrics.tfevents.writer import MetricEventFile  # Imports numpy, so only on demand.
+
+    folder = context.service.home.job(job.id)
+    series = Series(folder.series)
+    if not series.cursor().outside_tensorboard():
+        return None
+    with state_errors(folder.exported):
+        file = MetricEventFile(series, folder.exported)
+        file.path.unlink(missing_ok=True)
+        file.update()
+    return folder.exported
 
 
 Profile = Annotated[str, "The profile. Default: the default profile, or the first one with support."]

@@ -26,7 +26,7 @@ from ..jobs.job import Job, JobStatus
 from ..jobs.logs.file import LogFile, instances
 from ..jobs.logs.view import LogView, LogViews
 from ..jobs.metrics.query import Metric, ResourceUsage, read_columns
-from ..jobs.metrics.series import DETECTED, PLATFORM, Series
+from ..jobs.metrics.series import DETECTED, PLATFORM, TENSORBOARD, Series
 from ..jobs.provenance import Provenance
 from ..jobs.state_dir import Home
 from ..jobs.store.store import Store
@@ -128,6 +128,7 @@ class JobService:
         return job.model_dump(mode="json") | {
             "progress": next((part for part in progress if part is not None), None),
             "paid": not job.status.ended and Capability.PAID in capabilities,
+            "tensorboard": bool(cursor.counts) or any(key.startswith(f"{TENSORBOARD}/") for key in cursor.offsets),
             "platform_boards": Capability.BOARDS in capabilities,
             "terminal": terminal if is_running and Capability.TERMINAL in capabilities else "",
             "metrics": {name: _latest(point) | {"source": source} for name, (point, source) in latest.items()},

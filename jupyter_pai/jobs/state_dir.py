@@ -44,7 +44,8 @@ class _Below:
 class JobFolder:
     """The files of one job. They are authoritative; the database is an index of them.
 
-    `lease` is held by the process that watches the job. `curves` has the downloaded event files of a remote job.
+    `lease` is held by the process that watches the job. `curves` has the downloaded event files of a remote job,
+    `exported` an event file with its metrics.
     """
 
     spec = _Below("spec.json")
@@ -58,6 +59,7 @@ class JobFolder:
     lease = _Below("follower.lock")
     usage = _Below("usage")
     curves = _Below("curves")
+    exported = _Below("exported")
 
     def __init__(self, path: Path) -> None:
         self.path = path

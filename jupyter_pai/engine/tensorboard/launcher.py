@@ -2,9 +2,10 @@
 
 Uses only the standard library and TensorBoard, and runs in any interpreter that has it.
 
-Reads a line of JSON, ``{runs: {name: folder}, arguments: [...]}``, and writes one: ``{url}`` when it serves, or
-``{missing: true}`` if this interpreter has no TensorBoard. The secret in its address is neither in a command line,
-which all users can read, nor in a file: TensorBoard's own `main` would write it into one.
+Reads a line of JSON, ``{runs: {name: folder}, arguments: [...]}``, and writes ``{folder}``, the folder of its runs, or
+``{missing: true}`` if this interpreter has no TensorBoard. After an empty line, when that folder is complete, it starts
+and writes ``{url}``. The secret in its address is neither in a command line, which all users can read, nor in a file:
+TensorBoard's own `main` would write it into one.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="jupyter-pai-tensorboard-") as folder:
         for name, path in request["runs"].items():
             os.symlink(path, os.path.join(folder, name))
+        answer.write(json.dumps({"folder": folder}) + "\n")
+        answer.flush()
+        sys.stdin.readline()
         board = program.TensorBoard()
         board.configure(["tensorboard", "--logdir", folder, *request["arguments"]])
         answer.write(json.dumps({"url": board.launch()}) + "\n")

@@ -2,6 +2,9 @@
 
 Each listens on loopback, which all users of the machine can reach. It replies only below a path with a secret, known to
 its proxy (`server.tensorboard_proxy`). TensorBoard's data server has no such protection and is disabled.
+
+The event files of a job are a run with its name. The other metrics of the job are the run `NAME (log)`: an event file
+in the folder of the TensorBoard, which is updated while it runs.
 """
 
 from __future__ import annotations
@@ -19,14 +22,18 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ...core.errors import BackendError, NotFound, Unsupported
 from ...core.i18n import _
 from ...jobs.job import Job
+from ...jobs.metrics.series import Series
 from ...storage.local import path_of
 from . import launcher
+
+if TYPE_CHECKING:
+    from ...jobs.metrics.tfevents.writer import MetricEventFile
 
 CHANNEL = "tensorboard"
 _LAUNCH = f"import runpy; runpy.run_path({launcher.__file__!r}, run_name='__main__')"
@@ -34,6 +41,8 @@ _ARGUMENTS = ("--host=127.0.0.1", "--port=0", "--load_fast=false", "--reload_mul
 # Seconds until it serves, which is long if TensorFlow is on a network disk, and until it exits.
 _START_TIMEOUT = 55.0
 _GRACE = 5.0
+# Seconds between two updates of its metrics. TensorBoard reads files every five seconds.
+_UPDATE_INTERVAL = 2.0
 _MOST_ENTRIES = 20_000
 _LAST_WORDS = 2_000
 
@@ -102,12 +111,13 @@ class TensorBoards:
         idle_timeout: float,
         folders: Mapping[str, Path] | None = None,
         on_use: Callable[[], None] = lambda: None,
+        series: Mapping[str, Series] | None = None,
     ) -> TensorBoard:
         """Start the TensorBoard of these jobs, or return the running one. `folders` has the folders with event files of
-        remote jobs, by their ids. `on_use` is called on each use.
+        remote jobs, `series` the metrics of jobs, by their ids. `on_use` is called on each use.
 
         Raises:
-            NotFound: if no job has written event files, or TensorBoard is not installed.
+            NotFound: if no job has metrics or event files, or TensorBoard is not installed.
             Unsupported: if their output is not on this machine.
             BackendError: if it does not start, with its last output.
         """
@@ -117,15 +127,18 @@ class TensorBoards:
             if board := self._running.get(board_id):
                 board.touch()
                 return board
-            runs = await asyncio.to_thread(_runs, jobs, folders or {})
+            known = series or {}
+            runs = await asyncio.to_thread(_runs, jobs, folders or {}, known)
+            names = _run_names(jobs)
+            metrics = {f"{names[job.id]} (log)": known[job.id] for job in jobs if job.id in known}
             title = " · ".join([*(job.name for job in jobs[:3]), *(["…"] if len(jobs) > 3 else []), "TensorBoard"])
             interpreters = dict.fromkeys([sys.executable, *filter(None, (job.python for job in jobs))])
-            process, url = await _launch(list(interpreters), runs, title)
+            process, url, files = await _launch(list(interpreters), runs, title, metrics)
             address = f"{self.base}{quote(board_id)}/"
             board = self._running[board_id] = TensorBoard(
                 board_id, jobs, address, idle_timeout, url, process, on_use=on_use
             )
-            self._watchers[board_id] = asyncio.create_task(self._watch(board), name=f"jupyter-pai {board_id}")
+            self._watchers[board_id] = asyncio.create_task(self._watch(board, files), name=f"jupyter-pai {board_id}")
         return board
 
     async def stop(self, board_id: str) -> None:
@@ -140,12 +153,13 @@ class TensorBoards:
         """Stop all TensorBoards."""
         await asyncio.gather(*map(self._end, self.all()))
 
-    async def _watch(self, board: TensorBoard) -> None:
-        """Stop a TensorBoard when it has exited or was not used for too long."""
+    async def _watch(self, board: TensorBoard, files: Sequence[MetricEventFile]) -> None:
+        """Update the metrics of a TensorBoard. Stop it when it has exited or was not used for too long."""
         while (left := board.used + board.idle_timeout - time.monotonic()) > 0:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(board.process.wait(), left)
+                await asyncio.wait_for(board.process.wait(), min(left, _UPDATE_INTERVAL))
                 break
+            await asyncio.to_thread(_update, files)
         await self._forget(board)
 
     async def _end(self, board: TensorBoard) -> None:
@@ -159,26 +173,36 @@ class TensorBoards:
         await _finish(board.process)
 
 
-def _runs(jobs: Sequence[Job], elsewhere: Mapping[str, Path]) -> dict[str, str]:
+def _runs(jobs: Sequence[Job], elsewhere: Mapping[str, Path], series: Mapping[str, Series]) -> dict[str, str]:
     """Return the folder of each job's event files, by the name of its run in TensorBoard."""
-    folders = {job.id: elsewhere.get(job.id) or _folder(job) for job in jobs}
-    if not any(_has_events(folder) for folder in folders.values()):
+    have_metrics = {job_id for job_id, metrics in series.items() if metrics.cursor().outside_tensorboard()}
+    folders = {job.id: elsewhere.get(job.id) or _folder(job, required=job.id not in have_metrics) for job in jobs}
+    if not have_metrics and not any(folder and _has_events(folder) for folder in folders.values()):
         ids = ", ".join(job.id for job in jobs)
         raise NotFound(
-            _("The job {job} has written nothing for TensorBoard yet.").format(job=ids),
-            fix=_("Its script writes event files into the folder in the variable PAI_OUTPUT_TENSORBOARD."),
+            _("The job {job} has no metrics for TensorBoard yet.").format(job=ids),
+            fix=_(
+                "Let its script print metrics, as in loss=0.1, report them with jupyter_pai.report, or write event "
+                "files into the folder in the variable PAI_OUTPUT_TENSORBOARD."
+            ),
         )
+    names = _run_names(jobs)
+    return {names[job_id]: str(folder) for job_id, folder in folders.items() if folder}
+
+
+def _run_names(jobs: Sequence[Job]) -> dict[str, str]:
+    """Return the name of each job's run, by its id."""
     names = [re.sub(r"[^\w.+=-]+", "-", job.name).strip("-.")[:60] or job.id for job in jobs]
     return {
-        name if names.count(name) == 1 else f"{name} {job.id}": str(folders[job.id])
-        for job, name in zip(jobs, names, strict=True)
+        job.id: name if names.count(name) == 1 else f"{name} {job.id}" for job, name in zip(jobs, names, strict=True)
     }
 
 
-def _folder(job: Job) -> Path:
+def _folder(job: Job, *, required: bool) -> Path | None:
+    """Return the folder of a job's event files. Without it, a job needs other metrics."""
     uri = job.outputs.get(CHANNEL, "")
     path = path_of(uri)
-    if path is None:
+    if path is None and required:
         raise Unsupported(
             _("The job {job} has its TensorBoard logs at {uri}, not on this machine.").format(job=job.id, uri=uri)
             if uri
@@ -186,6 +210,21 @@ def _folder(job: Job) -> Path:
             fix=_("Download them: %pai download {job} tensorboard DEST").format(job=job.id) if uri else "",
         )
     return path
+
+
+def _update(files: Sequence[MetricEventFile]) -> None:
+    for file in files:
+        with contextlib.suppress(OSError):  # The disk is full, or TensorBoard has removed its folder.
+            file.update()
+
+
+def _create(folder: str, metrics: Mapping[str, Series]) -> list[MetricEventFile]:
+    """Create the runs with metrics, in the folder of a TensorBoard."""
+    from ...jobs.metrics.tfevents.writer import MetricEventFile  # Imports numpy, so only on demand.
+
+    files = [MetricEventFile(series, Path(folder, name)) for name, series in metrics.items()]
+    _update(files)
+    return files
 
 
 def _has_events(folder: Path) -> bool:
@@ -199,8 +238,11 @@ def _has_events(folder: Path) -> bool:
     return False
 
 
-async def _launch(interpreters: list[str], runs: dict[str, str], title: str) -> tuple[Process, str]:
-    """Start TensorBoard with the first interpreter that has it. Return its process and URL."""
+async def _launch(
+    interpreters: list[str], runs: dict[str, str], title: str, metrics: Mapping[str, Series]
+) -> tuple[Process, str, list[MetricEventFile]]:
+    """Start TensorBoard with the first interpreter that has it. Return its process, its URL and the files of
+    `metrics`."""
     arguments = [*_ARGUMENTS, f"--path_prefix=/{secrets.token_urlsafe(32)}", f"--window_title={title}"]
     request = json.dumps({"runs": runs, "arguments": arguments}).encode() + b"\n"
     for python in interpreters:
@@ -211,12 +253,16 @@ async def _launch(interpreters: list[str], runs: dict[str, str], title: str) -> 
             async with contextlib.AsyncExitStack() as stack:
                 stack.push_async_callback(_finish, process)
                 try:
-                    reply = await asyncio.wait_for(_request(process, request), _START_TIMEOUT)
+                    async with asyncio.timeout(_START_TIMEOUT):
+                        reply = await _request(process, request)
+                        if folder := reply.get("folder"):
+                            files = await asyncio.to_thread(_create, folder, metrics)
+                            reply = await _request(process, b"\n")
                 except TimeoutError:
                     raise _start_error(python, words) from None
                 if "url" in reply:
                     stack.pop_all()
-                    return process, str(reply["url"]).rstrip("/")
+                    return process, str(reply["url"]).rstrip("/"), files
             if "missing" not in reply:
                 raise _start_error(python, words)
     raise NotFound(

@@ -107,6 +107,15 @@ class Cursor:
             name += f" ({origin.partition('/')[0]})"
         return name, self.counts.get(name, 0) if rank in ranks else 0
 
+    def outside_tensorboard(self) -> dict[str, tuple[Source, int]]:
+        """Return source and number of points of the metrics that are not in event files of the channel
+        `tensorboard`."""
+        return {
+            name: (self.source(name), count)
+            for name, count in self.counts.items()
+            if not self.origins.get(name, _LOG).startswith(f"{TENSORBOARD}/")
+        }
+
     def worse(self, metric: str, origin: str) -> list[str]:
         """Return the stored names of a metric that are from a worse source."""
         return [name for name in self._names_of(metric) if _rank(self.origins.get(name, _LOG)) > _rank(origin)]

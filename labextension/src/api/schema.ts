@@ -334,6 +334,7 @@ export interface IJobView {
   readonly metrics: Readonly<Record<string, ILatestMetric>>;
   readonly usage?: Readonly<Record<string, ILatestPoint>>;
   readonly paid?: boolean;
+  readonly tensorboard?: boolean;
   readonly platform_boards?: boolean;
   readonly terminal?: string;
   readonly instances?: readonly string[];

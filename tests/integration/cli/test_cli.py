@@ -168,7 +168,7 @@ def test_json_output_is_one_object(cli: Cli, folder: Path) -> None:
     assert done.stderr == "acc=0.5\n"
     assert (result["status"], result["exit_code"], result["backend"]) == ("succeeded", 0, "local")
     assert set(result["outputs"]) == {"model", "checkpoints", "tensorboard", "files", "figures"}
-    assert result["metrics"]["acc"].keys() == {"value", "step", "time"}
+    assert result["metrics"]["acc"].keys() == {"value", "step", "time", "source"}
     shown = json.loads(cli("show", result["id"], "--json").stdout)
     assert list(shown) == [*FIELDS, "spec", "provenance"]
     assert shown["provenance"]["python"] == sys.executable

@@ -65,7 +65,7 @@ def test_expired_log_leaves_platform_metrics(engine: EmbeddedClient, pai: StandI
 def test_own_job_has_no_duplicate_points(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
     script(folder, "for n in range(120): print(f'loss={n} recall={n}', flush=True)")
     defined = [{"name": "loss", "regex": r"loss=(\d+)"}, {"name": "recall@5", "regex": r"recall=(\d+)"}]
-    spec = {"entry_point": "train.py", "profile": "pai", "metric_definitions": defined, "detect_metrics": False}
+    spec: Any = {"entry_point": "train.py", "profile": "pai", "metric_definitions": defined, "detect_metrics": False}
     job = submit(engine, folder=folder, **spec).wait()
     result = points(engine, job)
     assert result.keys() == {"loss", "recall@5"}

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from http.client import HTTPResponse
 from pathlib import Path
@@ -20,6 +21,7 @@ from binder.session import CellFailed
 from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import keep_below, until
+from ...support.event_writers import event, opened, simple, write
 from .real_server import RealServer
 
 BASE = "/user/x/"
@@ -309,6 +311,49 @@ def listening(pid: int) -> list[int]:
     ]
 
 
+# Prints and reports metrics when a file says so.
+PRINT = """
+import os, pathlib, sys, time
+from jupyter_pai import report
+def wait(sign):
+    while not pathlib.Path(sys.argv[1], sign).exists():
+        time.sleep(0.02)
+print("Epoch 1/3 loss: 0.5", flush=True)
+print("measured 3", flush=True)
+wait("go1")
+print("Epoch 2/3 loss: 0.25", flush=True)
+report.metric("loss", 7, step=9)
+wait("enough")
+"""
+
+
+def test_metrics_of_any_source_are_in_tensorboard(site: Site) -> None:
+    """New points appear, and those of a better source replace the others. The job's own event files are a run."""
+    command = f"{sys.executable} train.py {site.place}"
+    metric = {"name": "measured", "regex": "measured ([0-9]+)"}
+    spec = {"name": "log", "command": command, "source": {"files": {"train.py": PRINT}}, "metric_definitions": [metric]}
+    job = site.api("POST", "/jobs", {"spec": spec})["job"]["id"]
+    until(lambda: len(site.server.job(job)["metrics"]) == 2)
+    assert site.server.job(job)["tensorboard"] is True
+    board = site.start(job)
+    assert until(lambda: site.scalars(board)) == {"log (log)": {"loss", "measured"}}
+    assert [(step, value) for _time, step, value in site.points(board, "log%20(log)")] == [(1, 0.5)]
+    folder = Home(site.place / "state").job(job).path / "output" / "tensorboard"
+    write(folder / "events.out.tfevents.1", [opened(time.time()), event(4, simple("lr", 0.125))])
+    (site.place / "go1").touch()
+    until(lambda: [point[1:] for point in site.points(board, "log%20(log)")] == [[9, 7.0]])
+    assert until(lambda: len(runs := site.scalars(board)) == 2 and runs) == {
+        "log (log)": {"loss", "measured"},
+        "log": {"lr"},
+    }
+    # The written file is not an output of the job, and not a source of its metrics.
+    until(lambda: "lr" in site.server.job(job)["metrics"])
+    assert site.server.job(job)["metrics"].keys() == {"loss", "measured", "lr"}
+    outputs = site.api("GET", f"/jobs/{job}/outputs")
+    assert "jupyter-pai" not in json.dumps(outputs)
+    (site.place / "go1").unlink()
+
+
 def test_two_jobs_are_compared_in_tensorboard(site: Site) -> None:
     first, second = site.train("digits"), site.train("digits")
     board = site.start(second, first, second)
@@ -358,7 +403,8 @@ def test_impossible_tensorboards_are_rejected(site: Site) -> None:
     site.run("empty", "true")
     reply = site.refused("POST", "/tensorboards", {"jobs": ["empty"]})
     assert (reply["status"], reply["code"]) == (404, "NotFound")
-    assert "has written nothing for TensorBoard" in reply["message"]
+    assert "has no metrics for TensorBoard yet" in reply["message"]
+    assert site.server.job("empty")["tensorboard"] is False
     assert "PAI_OUTPUT_TENSORBOARD" in reply["fix"]
     assert site.refused("POST", "/tensorboards", {"jobs": []})["status"] == 400
     assert site.refused("POST", "/tensorboards", {"jobs": ["nothing"]})["status"] == 404

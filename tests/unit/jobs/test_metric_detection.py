@@ -110,7 +110,7 @@ def test_scalars_of_a_framework_are_found(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in EXPECTED if find_spec(name)])
 def test_scalars_of_an_installed_framework_are_found(name: str, tmp_path: Path) -> None:
-    command = [sys.executable, FRAMEWORKS / f"{name}_log.py"]
+    command = [sys.executable, str(FRAMEWORKS / f"{name}_log.py")]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with open(tmp_path / "log", "wb") as log:
         subprocess.run(command, stdout=log, stderr=log, env=environment, cwd=tmp_path, check=True)
@@ -189,7 +189,7 @@ def test_there_are_ordinary_logs() -> None:
             [("Time", 10, 0.1), ("Loss", 10, 6.9), ("Acc@1", 10, 1.0)],
         ),
         (
-            " iteration       10/     100 | elapsed time per iteration (ms): 123.4 | lm loss: 1.05E+01 | grad norm: 1.2 |",
+            " iteration       10/     100 | elapsed time per iteration (ms): 12.4 | lm loss: 1.05E+01 | grad norm: 1.2",
             [("lm loss", 10, 10.5), ("grad norm", 10, 1.2)],
         ),
         (
@@ -247,9 +247,24 @@ def test_many_equal_lines_are_thinned() -> None:
 
 
 # Text that costs much if a pattern backtracks.
-HARD = ["a" * 8_000, "loss" * 2_000, "loss=" * 1_600, "loss " * 1_600, "(" * 8_000, "a(" * 4_000 + "loss=1", "1%|" * 2_000,
-        "{" * 8_000, "[1]\t" + "a:1\t" * 1_500, "1:\t" * 2_000 + "\ttotal: ", "Epoch " * 1_300, "1/1 " * 2_000 + "/step",
-        "step 1 " + "loss 1 " * 1_000, "[CV] END " + "a=1 " * 1_900, "loss=" + "1" * 7_000, " " * 8_000 + "loss=1x"]  # fmt: skip
+HARD = [
+    "a" * 8_000,
+    "loss" * 2_000,
+    "loss=" * 1_600,
+    "loss " * 1_600,
+    "(" * 8_000,
+    "a(" * 4_000 + "loss=1",
+    "1%|" * 2_000,
+    "{" * 8_000,
+    "[1]\t" + "a:1\t" * 1_500,
+    "1:\t" * 2_000 + "\ttotal: ",
+    "Epoch " * 1_300,
+    "1/1 " * 2_000 + "/step",
+    "step 1 " + "loss 1 " * 1_000,
+    "[CV] END " + "a=1 " * 1_900,
+    "loss=" + "1" * 7_000,
+    " " * 8_000 + "loss=1x",
+]
 
 
 def test_hard_lines_take_no_longer_than_others() -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..series import POINT
+from .checksum import checksum
 from .protobuf import BFLOAT16, EventRecord, read_record, width
 
 # Bytes before an event, and before and after it.
@@ -125,21 +126,9 @@ def _in_turns(data: bytes, before: list[int]) -> Ints:
 
 
 @cache
-def _table() -> list[int]:
-    """Return the CRC-32C table."""
-    table = list(range(256))
-    for _ in range(8):
-        table = [crc >> 1 ^ (0x82F63B78 if crc & 1 else 0) for crc in table]
-    return table
-
-
 def _checksum(length: int) -> int:
-    """Return the masked CRC-32C of a record's length."""
-    crc = 0xFFFFFFFF
-    for byte in _LENGTH.pack(length):
-        crc = _table()[(crc ^ byte) & 0xFF] ^ crc >> 8
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17 & 0xFFFFFFFF) + 0xA282EAD8) & 0xFFFFFFFF
+    """Return the checksum of a record's length."""
+    return checksum(_LENGTH.pack(length))
 
 
 def _at(data: bytes, form: str, offset: int, starts: Ints) -> NDArray[np.generic]:
