@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import charts, forms, jobs, livelogs, logview, platform, rows, scale
+from . import charts, detection, forms, jobs, livelogs, logview, platform, rows, scale
 from .measure import Row, clean_environment, machine
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
@@ -25,6 +25,7 @@ def main() -> int:
         *forms.ALL,
         *scale.ALL,
         *jobs.ALL,
+        *detection.ALL,
         *charts.ALL,
         *logview.ALL,
         *livelogs.ALL,

@@ -84,7 +84,7 @@ def test_widget_is_live_and_stays_when_the_job_has_ended(lab: PlainLab, page: Pa
     # The saved output is readable without a kernel, on GitHub and in nbconvert.
     until(is_saved)
     visible.locator('[data-tab="tensorboard"]').click()
-    by_hand = re.compile("^tensorboard --logdir '/.*/tensorboard/?'$")
+    by_hand = re.compile("^jupyter pai tensorboard [a-z0-9]{8}$")
     expect(visible.locator(".jp-pai-TensorBoard code")).to_have_text(by_hand, timeout=LONG)
 
 

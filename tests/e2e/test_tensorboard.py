@@ -47,13 +47,13 @@ def test_button_starts_tensorboard_and_a_tab_shows_the_scalar(lab: Lab, page: Pa
     expect(view.get_by_role("button", name="Start TensorBoard")).to_be_visible(timeout=LONG)
     assert not boards(home.path.parent)
     other = lab.rest("POST", "/pai/api/v1/jobs", {"spec": spec | {"name": "letters"}})["job"]["id"]
-    # A message replaces the page of a job without event files.
-    view.get_by_role("button", name="Start TensorBoard").click()
-    message = "has written nothing for TensorBoard yet. Its script writes event files into"
-    expect(view.get_by_role("alert")).to_contain_text(message, timeout=LONG)
-    expect(page.locator("iframe")).to_have_count(0)
+    # A job without metrics says so before a click.
+    expect(view.get_by_text("This job has no metrics for TensorBoard yet.")).to_be_visible(timeout=LONG)
+    expect(view.get_by_role("button", name="Start TensorBoard")).to_be_disabled()
+    expect(view.get_by_role("alert")).to_have_count(0)
     (tmp_path / "go").touch()
-    until(lambda: any((home.job(job).path / "output" / "tensorboard").glob("*tfevents*")))
+    expect(view.get_by_role("button", name="Start TensorBoard")).to_be_enabled(timeout=LONG)
+    expect(view.get_by_text("This job has no metrics for TensorBoard yet.")).to_have_count(0)
     view.get_by_role("button", name="Start TensorBoard").click()
     running = view.get_by_role("region", name="TensorBoard is running")
     board = page.frame_locator("iframe[src*='/user/x/pai/tensorboard/']")

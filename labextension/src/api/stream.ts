@@ -179,7 +179,11 @@ function positionAfter(
       return { after: message.event };
     case 'metrics': {
       const ends = [...message.metrics].map(([name, points]) => [name, points.end] as const);
-      return { counts: { ...(position['counts'] as Record<string, number> | undefined), ...Object.fromEntries(ends) } };
+      const sources = [...message.metrics].map(([name, points]) => [name, points.source] as const);
+      return {
+        counts: { ...(position['counts'] as Record<string, number> | undefined), ...Object.fromEntries(ends) },
+        sources: { ...(position['sources'] as Record<string, string> | undefined), ...Object.fromEntries(sources) }
+      };
     }
     default:
       return position;

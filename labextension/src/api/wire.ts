@@ -2,7 +2,7 @@
  * Types and parsers of server messages. JSON stays `unknown` until one of these functions has parsed it.
  */
 
-import type { IJobView, ILatestPoint, IPoints as IPointsReply, JobStatus } from './schema.js';
+import type { IJobView, ILatestMetric, IPoints as IPointsReply, JobStatus } from './schema.js';
 
 export type { JobStatus } from './schema.js';
 
@@ -19,6 +19,8 @@ export interface ILatest {
   readonly value: number;
   readonly step: number;
   readonly time: number;
+  /** Source of the metric; empty for resource usage. */
+  readonly source: string;
 }
 
 /** A job as the server describes it. Times are in milliseconds since 1970; null for a status not reached. */
@@ -54,6 +56,8 @@ export interface IJob {
   readonly pinned: boolean;
   /** True if the job is billed until it ends. */
   readonly paid: boolean;
+  /** True if TensorBoard has something to show: metrics or event files. */
+  readonly tensorboard: boolean;
   /** True if the platform of the job runs TensorBoards. */
   readonly platformBoards: boolean;
   /**
@@ -74,7 +78,12 @@ export interface IPoints {
   readonly value: readonly number[];
   /** Seconds since 1970. */
   readonly time: readonly number[];
+  /** Source of the metric. */
+  readonly source: string;
 }
+
+/** The source of metrics that were found in the log without a pattern. */
+export const DETECTED = 'detected';
 
 /** A message of the stream. `id` is that of the subscription. Positions are byte offsets. */
 export type Message =
@@ -201,6 +210,7 @@ export function parseJob(value: unknown): IJob | null {
     resumedFrom: string(job.resumed_from),
     pinned: job.pinned === true,
     paid: job.paid === true,
+    tensorboard: job.tensorboard === true,
     platformBoards: job.platform_boards === true,
     terminal: string(job.terminal),
     notebook: string(job.notebook),
@@ -209,11 +219,12 @@ export function parseJob(value: unknown): IJob | null {
 }
 
 function parseLatest(value: unknown): ILatest {
-  const point: Fields<ILatestPoint> = record(value);
+  const point: Fields<ILatestMetric> = record(value);
   return {
     value: float(point.value),
     step: number(point.step) ?? 0,
-    time: 1000 * (number(point.time) ?? 0)
+    time: 1000 * (number(point.time) ?? 0),
+    source: string(point.source)
   };
 }
 
@@ -226,7 +237,8 @@ export function parsePoints(value: unknown): IPoints {
     end: number(points.end) ?? 0,
     step: column('step'),
     value: column('value'),
-    time: column('time')
+    time: column('time'),
+    source: string(points.source)
   };
 }
 

@@ -10,9 +10,16 @@ import type { IContext } from '../ui/context.js';
 import { ErrorMessage } from '../ui/errormessage.js';
 import { useTask } from '../ui/hooks.js';
 
+interface IProps extends IContext {
+  readonly jobIds: readonly string[];
+  /** True if none of the jobs has metrics or event files. */
+  readonly isEmpty: boolean;
+}
+
 /** A button that starts or finds the TensorBoard of these jobs and shows it. */
-export function CompareBoard(props: IContext & { readonly jobIds: readonly string[] }): React.JSX.Element | null {
-  const { engine, host, trans, jobIds } = props;
+export function CompareBoard(props: IProps): React.JSX.Element | null {
+  const { engine, host, trans, jobIds, isEmpty } = props;
+  const id = React.useId();
   const [board, setBoard] = React.useState<IBoard | null>(null);
   const task = useTask();
   const start = async () => {
@@ -25,9 +32,16 @@ export function CompareBoard(props: IContext & { readonly jobIds: readonly strin
   const link = board && boardUrl(engine, board);
   return (
     <div className="jp-pai-Compare-board">
-      <button type="button" className="jp-mod-styled" disabled={task.isBusy} onClick={() => task.run(start)}>
+      <button
+        type="button"
+        className="jp-mod-styled"
+        disabled={task.isBusy || isEmpty}
+        aria-describedby={isEmpty ? id : undefined}
+        onClick={() => task.run(start)}
+      >
         {trans.__('Compare in TensorBoard')}
       </button>{' '}
+      {isEmpty && <span id={id}>{trans.__('These jobs have no metrics for TensorBoard.')}</span>}
       {link && (
         <a href={link} target="_blank" rel="noopener" className="jp-pai-TensorBoard-link">
           {trans.__('Open in a new window')}

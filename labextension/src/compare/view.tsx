@@ -90,7 +90,7 @@ export function Compare(props: IProps): React.JSX.Element {
       {all.length === 2 && (
         <Difference engine={engine} trans={trans} labels={labels} jobIds={all.map(({ model }) => model.jobId)} />
       )}
-      <CompareBoard {...props} />
+      <CompareBoard {...props} isEmpty={all.every(({ model }) => model.job?.tensorboard === false)} />
       {all.some(({ metrics }) => metrics.series.size > 0) && <Charts runs={runs} trans={trans} />}
     </section>
   );

@@ -8,6 +8,7 @@ import type { JobModel } from '../api/jobmodel.js';
 import type { IJob } from '../api/wire.js';
 import { hasEnded } from '../api/wire.js';
 import { Logs } from '../logs/view.js';
+import { markedName } from '../metrics/detected.js';
 import { Metrics } from '../metrics/view.js';
 import { Outputs } from '../outputs/view.js';
 import { TensorBoard } from '../tensorboard/view.js';
@@ -94,7 +95,9 @@ function Header(props: IProps & { job: IJob }): React.JSX.Element {
   if (job.progress !== null && !hasEnded(job)) {
     facts.push(`${Math.round(job.progress * 100)} %`);
   }
-  const metrics = [...job.metrics].slice(0, 5).map(([name, point]) => `${name} ${shortNumber(point.value)}`);
+  const metrics = [...job.metrics]
+    .slice(0, 5)
+    .map(([name, point]) => `${markedName(name, point, trans)} ${shortNumber(point.value)}`);
   return (
     <header className="jp-pai-Job-head">
       <div className="jp-pai-Job-title">

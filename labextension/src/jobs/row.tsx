@@ -7,6 +7,7 @@ import * as React from 'react';
 
 import type { IJob } from '../api/wire.js';
 import { hasEnded } from '../api/wire.js';
+import { markedName } from '../metrics/detected.js';
 import { duration, shortNumber } from '../ui/format.js';
 import { StatusBadge, statusName } from '../ui/statusbadge.js';
 
@@ -95,7 +96,7 @@ function factsOf(job: IJob, now: number, trans: TranslationBundle): string[] {
   }
   const [newest] = [...job.metrics].sort(([, a], [, b]) => b.time - a.time);
   if (newest) {
-    facts.push(`${newest[0]} ${shortNumber(newest[1].value)}`);
+    facts.push(`${markedName(...newest, trans)} ${shortNumber(newest[1].value)}`);
   }
   return facts;
 }

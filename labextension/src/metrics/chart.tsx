@@ -6,6 +6,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import type { IPoints } from '../api/wire.js';
+import { DETECTED } from '../api/wire.js';
 import { pngOf, saveFile } from '../ui/savefile.js';
 import { useInViewport } from '../ui/visibility.js';
 import { valueLabel } from './axislabels.js';
@@ -16,6 +17,7 @@ import { curve, refined, stepsWithin } from './curves.js';
 import type { MetricsModel } from './model.js';
 import { POINTS_PER_METRIC } from './model.js';
 import type { Unit } from './names.js';
+import { Detected } from './detected.js';
 import { bestDirection, unitOf } from './names.js';
 import { lineDash, lineVariable, Swatch } from './palette.js';
 import type { Best } from './points.js';
@@ -73,6 +75,7 @@ function PlainChart(props: IProps): React.JSX.Element {
         <span className={`jp-pai-Chart-name ${tracks.length > 1 ? 'jp-pai-mod-several' : ''}`} title={name}>
           {name}
         </span>
+        {tracks.some(track => track.points.source === DETECTED) && <Detected trans={trans} />}
         {tracks.map(track => (
           <Numbers key={track.run.index} {...props} track={track} unit={unit} />
         ))}

@@ -28,6 +28,7 @@ export function appendPoints(existing: IPoints | undefined, piece: IPoints): IPo
   return limit({
     start: existing.start,
     end: piece.end,
+    source: piece.source,
     step: [...existing.step, ...piece.step],
     value: [...existing.value, ...piece.value],
     time: [...existing.time, ...piece.time]

@@ -48,6 +48,9 @@ function Empty({ trans, isOver }: { trans: TranslationBundle; isOver: boolean })
       <p>{isOver ? trans.__('This job logged no metrics.') : trans.__('No metrics logged yet.')}</p>
       <ul>
         <li>
+          {trans.__('Print them in a common form, such as')} <code>loss=0.1</code>
+        </li>
+        <li>
           {trans.__('Read metrics from the log with a pattern:')} <code>{"--metric 'loss=loss=([0-9.]+)'"}</code>
         </li>
         <li>

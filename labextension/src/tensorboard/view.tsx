@@ -5,6 +5,7 @@
 import * as React from 'react';
 
 import { EngineError } from '../api/engine.js';
+import { hasEnded } from '../api/wire.js';
 import type { ITabProps } from '../ui/context.js';
 import { moment } from '../ui/format.js';
 import type { IBoard } from './boards.js';
@@ -36,10 +37,12 @@ function ServerTensorBoards(props: ITabProps): React.JSX.Element {
   const { boards, busy, error, start, stop } = useBoards(props);
   const names = (board: IBoard) => board.jobs.map(job => job.name).join(', ');
   const open = host.openPage && ((board: IBoard) => host.openPage?.(`TensorBoard: ${names(board)}`, board.path));
+  const isEmpty = model.job?.tensorboard === false;
+  const id = React.useId();
   const isAlone = boards?.some(board => board.jobs.length === 1) ?? false;
   return (
     <>
-      <p>{trans.__('Shows the TensorBoard event files of the job, during and after the run.')}</p>
+      <p>{trans.__('Shows the metrics and the event files of the job, during and after the run.')}</p>
       {boards?.map(board => (
         <Board key={board.id} {...props} board={board} open={open} isBusy={busy !== null} stop={stop} />
       ))}
@@ -47,12 +50,14 @@ function ServerTensorBoards(props: ITabProps): React.JSX.Element {
         <button
           type="button"
           className="jp-mod-styled jp-mod-accept"
-          disabled={busy !== null}
+          disabled={busy !== null || !model.job?.tensorboard}
+          aria-describedby={isEmpty ? id : undefined}
           onClick={() => void start([model.jobId]).then(board => board && open?.(board))}
         >
           {trans.__('Start TensorBoard')}
         </button>
       )}
+      {boards && !isAlone && isEmpty && <p id={id}>{emptyText(props)}</p>}
       <p role="status">
         {busy === 'starting' && trans.__('Starting…')}
         {busy === 'stopping' && trans.__('Stopping…')}
@@ -66,26 +71,25 @@ function ServerTensorBoards(props: ITabProps): React.JSX.Element {
   );
 }
 
-/** Without a server: the command to start TensorBoard, if the files are on this computer. */
-function ManualStart({ model, trans }: ITabProps): React.JSX.Element {
-  const folder = /^file:\/\/(\/.*)/.exec(model.job?.outputs.get('tensorboard') ?? '')?.[1] ?? '';
-  if (!folder) {
-    return <p>{trans.__('TensorBoard needs a Jupyter server; this page is not connected to one.')}</p>;
+/** Without a server: the command that prints how to start TensorBoard. */
+function ManualStart(props: ITabProps): React.JSX.Element {
+  const { model, trans } = props;
+  if (model.job?.tensorboard === false) {
+    return <p>{emptyText(props)}</p>;
   }
   return (
     <>
       <p>{trans.__('TensorBoard needs a Jupyter server; this page is not connected to one. In a terminal, run:')}</p>
-      <code>{`tensorboard --logdir '${decoded(folder).replace(/'/g, "'\\''")}'`}</code>
+      <code>{`jupyter pai tensorboard ${model.jobId}`}</code>
     </>
   );
 }
 
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
+/** The text for a job without metrics and event files. */
+function emptyText({ model, trans }: ITabProps): string {
+  return model.job && hasEnded(model.job)
+    ? trans.__('This job has no metrics for TensorBoard.')
+    : trans.__('This job has no metrics for TensorBoard yet.');
 }
 
 interface IBoardProps extends ITabProps {

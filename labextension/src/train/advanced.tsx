@@ -180,6 +180,14 @@ function MetricPatterns(props: ISectionProps): React.JSX.Element {
         }
         errorOf={error}
       />
+      <label className="jp-pai-Check">
+        <input
+          type="checkbox"
+          checked={field(draft, 'detect_metrics') !== false}
+          onChange={event => setField(props, 'detect_metrics', event.target.checked ? undefined : false)}
+        />
+        {trans.__('Detect metrics and progress without a pattern')}
+      </label>
     </CollapsibleSection>
   );
 }

@@ -22,6 +22,7 @@ from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import processes_of, script, until
 from ...support.bad_submits import FAILING, QUESTIONED, REFUSED, prepare
+from ...support.event_writers import accumulated
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -390,6 +391,29 @@ def test_tensorboard_without_a_server_prints_a_command(cli: Cli, folder: Path, h
     places = ",".join(f"{name}:{home.job(name).path}/output/tensorboard" for name in ids)
     assert f"tensorboard --logdir_spec {places}" in done.stderr
     assert cli("tensorboard").stderr.count("--logdir FOLDER") == 1
+
+
+def test_tensorboard_without_a_server_shows_metrics_of_the_log(cli: Cli, folder: Path, home: Home) -> None:
+    (folder / "a").touch()
+    name = job(cli, "--command", "echo loss=0.5", "--wait")["id"]
+    for _ in range(2):
+        done = cli("tensorboard", name)
+    path = home.job(name).path
+    assert f"--logdir_spec '{name}:{path}/output/tensorboard,{name} (log):{path}/exported'" in done.stderr
+    assert {tag: len(points) for tag, points in accumulated(path / "exported").items()} == {"loss": 1}
+    assert "exported" not in cli("outputs", name).stdout
+
+
+def test_detected_metrics_are_marked(cli: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    name = job(cli, "--command", "echo loss=0.5 measured 3", "--metric", "own=measured (.)", "--wait")["id"]
+    assert "own" in cli("metrics", name).stdout
+    assert "own (detected)" not in cli("metrics", name).stdout
+    assert "loss (detected)" in cli("metrics", name).stdout
+    assert "loss=0.5 (detected)" in cli("list").stdout
+    again = json.loads(cli("rerun", name, "--metric", "none", "--json").stdout)["id"]
+    until(lambda: json.loads(cli("show", again, "--json").stdout)["ended_at"])
+    assert json.loads(cli("metrics", again, "--json").stdout).keys() == {"own"}
 
 
 def test_labels_are_set_shown_and_removed(cli: Cli, folder: Path) -> None:

@@ -103,6 +103,24 @@ test('reconnects with growing delays and resumes at the last offset', () => {
   }
 });
 
+test('resumes metrics with the counts and sources of the known points', t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { stream, sockets } = server();
+  const life = new AbortController();
+  stream.subscribe({ topic: 'metrics', job: 'a' }, () => undefined, life.signal);
+  nth(sockets, 0).accept();
+  const points = { start: 0, end: 3, step: [0, 1, 2], value: [1, 2, 3], time: [1, 2, 3] };
+  nth(sockets, 0).receive({ id: 1, type: 'metrics', metrics: { loss: { ...points, source: 'detected' } } });
+  nth(sockets, 0).receive({ id: 1, type: 'metrics', metrics: { acc: { ...points, source: 'report' } } });
+  nth(sockets, 0).break();
+  t.mock.timers.tick(60_000);
+  nth(sockets, 1).accept();
+  const [request] = nth(sockets, 1).sent;
+  assert.deepEqual(request?.['counts'], { loss: 3, acc: 3 });
+  assert.deepEqual(request?.['sources'], { loss: 'detected', acc: 'report' });
+  life.abort();
+});
+
 test('drops an ended subscription, and closes the socket after the last one', () => {
   const { stream, sockets } = server();
   const life = new AbortController();

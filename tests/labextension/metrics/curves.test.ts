@@ -14,7 +14,7 @@ import {
 } from '../../../labextension/lib/metrics/curves.js';
 
 function points(step: readonly number[], value: readonly number[]): IPoints {
-  return { start: 0, end: step.length, step, value, time: step.map(n => 1000 + 10 * n) };
+  return { start: 0, end: step.length, step, value, time: step.map(n => 1000 + 10 * n), source: 'report' };
 }
 
 test('orders points along steps, time, or time since the start', () => {

@@ -32,7 +32,7 @@ test('infers from the name whether lower values are better', () => {
 });
 
 test('CSV keeps all digits and quotes names that need it', () => {
-  const points = { start: 0, end: 2, step: [1, 2], value: [0.1, NaN], time: [0.5, 1] };
+  const points = { start: 0, end: 2, step: [1, 2], value: [0.1, NaN], time: [0.5, 1], source: 'report' };
   assert.equal(
     csvOf('abc', 'a,"b"', points),
     'abc,"a,""b""",1,1970-01-01T00:00:00.500Z,0.1\nabc,"a,""b""",2,1970-01-01T00:00:01.000Z,NaN\n'

@@ -13,7 +13,7 @@ import {
 
 function piece(start: number, value: readonly number[], step?: readonly number[]): IPoints {
   const places = value.map((_, i) => start + i);
-  return { start, end: start + value.length, step: step ?? places, value, time: places };
+  return { start, end: start + value.length, step: step ?? places, value, time: places, source: 'report' };
 }
 
 function numbers(count: number, of: (i: number) => number): number[] {

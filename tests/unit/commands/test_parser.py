@@ -68,6 +68,13 @@ def test_help_lists_every_option() -> None:
         assert option in text
 
 
+def test_metric_none_disables_the_detection(folder: Path) -> None:
+    (folder / "train.py").touch()
+    result = spec(folder, "train.py", "--metric", "none", "--metric", "none=none=(.)")
+    assert result["detect_metrics"] is False
+    assert result["metric_definitions"] == [{"name": "none", "regex": "none=(.)"}]
+
+
 def test_options_become_a_spec(folder: Path) -> None:
     (folder / "train.py").touch()
     result = spec(

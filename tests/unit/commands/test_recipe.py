@@ -84,6 +84,7 @@ def specs() -> st.SearchStrategy[dict[str, Any]]:
             "environment": st.dictionaries(st.sampled_from(["E", "e.f", "-x"]), NO_NUL, max_size=2),
             "secrets": st.dictionaries(VARIABLE, st.sampled_from(["wandb", "HF_TOKEN"]), max_size=2),
             "metric_definitions": st.lists(METRICS, max_size=1),
+            "detect_metrics": st.booleans(),
             "max_run_time": st.integers(1, 10**6),
             "labels": st.dictionaries(TEXT, TEXT, max_size=2),
             "tty": st.booleans(),
