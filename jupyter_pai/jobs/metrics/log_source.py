@@ -71,7 +71,7 @@ class LogMetricSource(MetricSource):
         counts: dict[str, int] = {}
         points: dict[str, list[bytes]] = {}
         origins: dict[str, str] = {}
-        for point in best_sources(metrics.points):
+        for point in _best_sources(metrics.points):
             # Metrics of different instances are kept in separate series.
             name = f"{point.name}@{instance}" if rank else point.name
             if name not in counts:
@@ -137,7 +137,7 @@ class LogPoint(NamedTuple):
     origin: Source = PATTERN
 
 
-def best_sources(points: Iterable[LogPoint]) -> list[LogPoint]:
+def _best_sources(points: Iterable[LogPoint]) -> list[LogPoint]:
     """Return the points of each metric from its best source, in the order of the log."""
     points = sorted(points, key=lambda point: point.offset)
     best: dict[str, str] = {}

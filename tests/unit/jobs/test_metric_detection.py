@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from jupyter_pai.jobs.metrics.detection.detector import detect
-from jupyter_pai.jobs.metrics.detection.lines import Point
+from jupyter_pai.jobs.metrics.detection.line import Point
 from jupyter_pai.jobs.metrics.detection.state import DetectorState
 
 from ...support.fuzz import MANY

@@ -12,7 +12,8 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from .lines import Line, Point, flush, read_line
+from .line import Line, Point
+from .reader import flush, read_line
 from .state import DetectorState
 from .words import cleaned
 

@@ -164,6 +164,11 @@ def _kind(name: str) -> _Kind | None:
     return _Kind(False, bool(_PERCENT.fullmatch(words[0])), any(map(_INTEGERS.fullmatch, words)))
 
 
+def has_any(words: tuple[str, ...], text: str) -> bool:
+    """Return whether a text contains one of some words."""
+    return any(word in text for word in words)
+
+
 def cleaned(text: str) -> str:
     """Return a line as a terminal shows it, without colors and movements of the cursor."""
     return _CONTROLS.sub("", text) if _CONTROL.search(text) else text

@@ -28,7 +28,7 @@ class MetricEventFile:
     """An event file in a folder with the metrics of a job, except those that were read from its channel `tensorboard`.
 
     Only for one process at a time. Each call of `update` appends the new points. The
-    file exists as soon as there is a metric.
+    file is created with the first metric.
     """
 
     def __init__(self, series: Series, folder: Path) -> None:

@@ -1,6 +1,6 @@
-"""Lines of training logs: their metrics, steps and progress. One function per format.
+"""Lines of training logs: their metrics, steps and progress.
 
-The formats are those that the frameworks print. `tests/unit/jobs/framework_logs` has a log of each.
+`tests/unit/jobs/framework_logs` has a log of each framework.
 """
 
 from __future__ import annotations
@@ -9,40 +9,11 @@ import ast
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
+from .frameworks import read_catboost, read_keras, read_round, read_sklearn, read_table_row
+from .line import LONGEST_NAME, Line, Point
 from .state import DetectorState
-from .words import NUMBER, STEPS, VALUE, Pair, is_metric, pairs, spaced_pairs
-
-_LONGEST_NAME = 200
-
-
-class Point(NamedTuple):
-    """A point of a metric. `step` is None if the points are counted; `offset` is the byte offset of its line."""
-
-    offset: int
-    name: str
-    step: int | None
-    value: float
-
-
-class Line(NamedTuple):
-    """A line of the log. `is_last`: it ends with a line feed, not with a carriage return that replaces it. `is_nested`:
-    the cursor then moves up, as after the bar of an inner loop. It begins at byte `start` of `data`."""
-
-    text: str
-    offset: int
-    is_last: bool
-    is_nested: bool
-    data: bytes
-    start: int
-
-    @property
-    def before(self) -> str:
-        """The previous line."""
-        end = max(self.start - 1, 0)
-        return self.data[self.data.rfind(b"\n", 0, end) + 1 : end][:200].decode("utf-8", "replace")
-
+from .words import NUMBER, STEPS, VALUE, Pair, has_any, is_metric, pairs, spaced_pairs
 
 # tqdm: `Epoch 1:  50%|█████     | 5/10 [00:01<00:01, 9.9it/s, loss=0.5]`
 _BAR = re.compile(
@@ -52,38 +23,8 @@ _BAR = re.compile(
 _BAR_VALUE = re.compile(rf"([^=,]+)={VALUE}\s*")
 # Bars of an evaluation between or after epochs.
 _EVALUATION = re.compile(r"sanity|validat|val\b|test|predict|evaluat|eval\b", re.IGNORECASE)
-# XGBoost: `[0]\ttrain-rmse:0.5+0.01`; LightGBM: `[1]\ttraining's l2: 0.5 + 0.01`
-_ROUND = re.compile(r"\[(\d+)\]\t(.+)")
-_ROUND_VALUE = re.compile(rf"([^\t:]+): ?({NUMBER})(?: ?\+ ?({NUMBER}))?")
-# CatBoost: `0:\tlearn: 0.69\ttest: 0.57\tbest: 0.57 (0)\ttotal: 47.8ms\tremaining: 143ms`
-_CATBOOST = re.compile(r"(\d+):\t(.+\ttotal: .+)")
-_CATBOOST_VALUE = re.compile(rf"(\w+): ({NUMBER})(?: \(\d+\))?")
-_CATBOOST_BEST = re.compile(rf"(bestTest|bestIteration) = ({NUMBER})")
-# Keras: `8/8 ━━━━━ 1s 39ms/step - accuracy: 0.5`, `8/8 - 0s - 468us/step - accuracy: 0.5`, `8/8 [====] - 1s - loss: 1`
-_KERAS = re.compile(r"\s*(\d+)/(\d+|Unknown) ((?:[━=>.\[\]]| )*-? ?[\d:.]+[mun]?s .*?/(?:step|sample|epoch)\b.*)")
-_KERAS_UNITS = ("/step", "/sample", "/epoch")
-_KERAS_VALUE = re.compile(rf" - ((?:(?! - )[^:])+): ({NUMBER})(?= |$)")
-# scikit-learn
-_SKLEARN_MARKS = (
-    "Remaining Time", " metric", "totalling", "[CV", "building tree", "[Parallel", "KL divergence", ", change: ",
-    "for init", " tree",
-)  # fmt: skip
-_GB_HEADER = re.compile(r"\s+Iter\s{2,}.*Remaining Time\s*")
-_GB_ROW = re.compile(rf"\s*(\d+)((?:\s+{NUMBER})+)\s+[\d.]+[smh]\s*")
-_CV_FITS = re.compile(r"Fitting \d+ folds for each of \d+ candidates, totalling (\d+) fits")
-_CV_END = re.compile(r"\[CV(?: \d+/\d+)?(?:; \d+/\d+)?\] END (.*?)total time=.*")
-_CV_PART = re.compile(rf"(?:(?<=;, )|(?<=[;)] )|(?<=^))(\w+)(?:=|: )(?:({NUMBER})(?![.\w;])|\(([^)]*)\))")
-_CV_VALUE = re.compile(rf"(\w+)=({NUMBER})")
-_TREE = re.compile(r"building tree (\d+) of (\d+)")
-_PARALLEL = re.compile(r"\[Parallel\(n_jobs=-?\d+\)\]: Done\s+(\d+) out of\s+(\d+) \|.*")
-_BOOSTING = re.compile(r"\[(\d+)/(\d+)\] \d+ trees?, \d+ leaves.*")
+# Lines of scikit-learn with names of any kind
 _SKLEARN = re.compile(r"\[(?:t-SNE|BernoulliRBM|IterativeImputer|graphical_lasso)\] .*|Norm: .*NNZs: .*")
-_TSNE_END = re.compile(rf"\[t-SNE\] (KL divergence) after (\d+) iterations[^:]*: ({NUMBER})")
-_SAGA = re.compile(rf"Epoch (\d+), change: ({NUMBER})")
-_INIT = re.compile(rf"(Inertia) for init (\d+)/\d+: ({NUMBER})")
-# Lightning: the table after `validate` and `test`
-_RESULTS = re.compile(r"[┃\s]*(?:Validate|Test|Validation|Predict) metric\s*[┃\s]\s*(DataLoader \d+.*)")
-_RULE = re.compile(r"[\s─━┏┓┗┛┡┩┳╇└┴┘├┼┤-]*")
 # Anything else
 _EPOCH = re.compile(
     r"(?<![\w./?&=-])epoch(?:\s*\(\w+\))?\s{0,2}[:=#]?\s{0,2}\[?\s{0,3}(\d+)(?:\s?(?:/|of)\s?(\d+))?(?![\w.]\d|%)\]?",
@@ -112,7 +53,7 @@ def read_line(line: Line, state: DetectorState) -> list[Point]:
     if (points := _bar(line, state)) is not None:
         return points
     earlier = flush(state)
-    for read in (_table_row, *_FORMATS):
+    for read in (read_table_row, *_FORMATS):
         if (points := read(line, state)) is not None:
             return earlier + points
     return earlier
@@ -137,7 +78,7 @@ def _bar(line: Line, state: DetectorState) -> list[Point] | None:
     if not is_evaluation and not (is_single and not state.epochs):
         state.advance_bar(title, n, total)
     values = [
-        (line.offset, pair[1].strip()[:_LONGEST_NAME], float(pair[2]))
+        (line.offset, pair[1].strip()[:LONGEST_NAME], float(pair[2]))
         for pair in _BAR_VALUE.finditer(match["values"] or "")
     ]
     title_values = [(line.offset, pair.name, pair.value) for pair in pairs(title) if is_metric(pair, has_step=True)]
@@ -157,10 +98,6 @@ def _bar(line: Line, state: DetectorState) -> list[Point] | None:
     if "{" in rest:
         points += _dict(line._replace(text=rest), state) or []
     return points
-
-
-def _has(words: tuple[str, ...], text: str) -> bool:
-    return any(word in text for word in words)
 
 
 def _release(state: DetectorState) -> list[Point]:
@@ -197,8 +134,8 @@ def _dict(line: Line, state: DetectorState) -> list[Point] | None:
         steps = [name for name in ("global_step", "step", "iteration", "iter", "epoch") if name in numbers]
         found = [(name, pair.value) for name, pair in numbers.items() if not STEPS.fullmatch(name)]
         step = int(numbers[steps[0]].value) if steps else None
-        return [Point(line.offset, name[:_LONGEST_NAME], step, value) for name, value in found]
-    waiting = [(line.offset, name[:_LONGEST_NAME], pair.value) for name, pair in numbers.items()]
+        return [Point(line.offset, name[:LONGEST_NAME], step, value) for name, value in found]
+    waiting = [(line.offset, name[:LONGEST_NAME], pair.value) for name, pair in numbers.items()]
     if state.bar_total:
         # The Trainer then shows its bar again, at the step of these values.
         state.waiting = waiting
@@ -228,131 +165,12 @@ def _number(value: object) -> float | None:
         return None
 
 
-def _round(line: Line, state: DetectorState) -> list[Point] | None:
-    match = _ROUND.fullmatch(line.text) if "\t" in line.text else None
-    if not match:
-        if "est iteration is:" in line.text:
-            state.repeats = True
-            return []
-        return None
-    if state.repeats:
-        state.repeats = False
-        return []
-    points = []
-    for part in match[2].split("\t"):
-        if not (pair := _ROUND_VALUE.fullmatch(part.strip())):
-            return None
-        name, step = pair[1].strip()[: _LONGEST_NAME - 5], int(match[1])
-        points.append(Point(line.offset, f"{name}-mean" if pair[3] else name, step, float(pair[2])))
-        if pair[3]:
-            points.append(Point(line.offset, f"{name}-{'stdv' if ' ' in pair[1] else 'std'}", step, float(pair[3])))
-    return points
-
-
-def _catboost(line: Line, state: DetectorState) -> list[Point] | None:
-    if line.text.startswith("best") and (match := _CATBOOST_BEST.fullmatch(line.text.strip())):
-        return [Point(line.offset, match[1], None, float(match[2]))]
-    match = _CATBOOST.fullmatch(line.text) if "\ttotal: " in line.text else None
-    if not match:
-        return None
-    found = [_CATBOOST_VALUE.fullmatch(part) for part in match[2].split("\t")]
-    return [Point(line.offset, pair[1], int(match[1]), float(pair[2])) for pair in found if pair]
-
-
-def _keras(line: Line, state: DetectorState) -> list[Point] | None:
-    match = _KERAS.fullmatch(line.text) if _has(_KERAS_UNITS, line.text) else None
-    if not match:
-        return None
-    n, total = int(match[1]), 0 if match[2] == "Unknown" else int(match[2])
-    if not state.evaluates and total:
-        state.advance_epochs(n / total)
-    if not line.is_last:
-        return []  # The averages of an epoch change until its last line.
-    prefix, step = ("evaluate/", None) if state.evaluates else ("", state.epoch)
-    state.evaluates = state.epoch is not None
-    return [Point(line.offset, prefix + pair[1], step, float(pair[2])) for pair in _KERAS_VALUE.finditer(match[3])]
-
-
-def _sklearn(line: Line, state: DetectorState) -> list[Point] | None:
-    if not _has(_SKLEARN_MARKS, line.text):
-        return None
-    if _GB_HEADER.fullmatch(line.text):
-        names = re.split(r"\s{2,}", line.text.strip())
-        state.table, state.columns = "rounds", names[1:-1]
-        return []
-    if match := _RESULTS.fullmatch(line.text):
-        state.table, state.columns = "results", re.findall(r"DataLoader \d+", match[1])
-        return []
-    if match := _CV_FITS.match(line.text):
-        state.fits, state.fits_done = int(match[1]), 0
-        return []
-    if match := _CV_END.fullmatch(line.text):
-        return _fit(line, match[1], state)
-    if match := _TREE.fullmatch(line.text):
-        state.advance_bar("trees", int(match[1]) - 1, int(match[2]))
-        return []
-    if match := _PARALLEL.fullmatch(line.text):
-        state.advance_bar("trees", int(match[1]), int(match[2]))
-        return []
-    if match := _TSNE_END.fullmatch(line.text):
-        return [Point(line.offset, match[1], int(match[2]), float(match[3]))]
-    if match := _SAGA.fullmatch(line.text):
-        state.begin_epoch(int(match[1]), None)
-        return [Point(line.offset, "change", int(match[1]), float(match[2]))]
-    if match := _INIT.fullmatch(line.text):
-        return [Point(line.offset, match[1], int(match[2]), float(match[3]))]
-    if match := _BOOSTING.fullmatch(line.text):
-        n, total = int(match[1]), int(match[2])
-        state.advance_bar("rounds", n, total)
-        return [Point(line.offset, pair.name, n, pair.value) for pair in pairs(line.text)]
-    return None
-
-
-def _fit(line: Line, values: str, state: DetectorState) -> list[Point]:
-    """Read the end of a fit of a cross-validation."""
-    state.fits_done += 1
-    if state.fits:
-        state.progress = min(state.fits_done / state.fits, 1.0)
-    points = []
-    for part in _CV_PART.finditer(values):
-        if part[2]:
-            points.append(Point(line.offset, part[1], None, float(part[2])))
-        for pair in _CV_VALUE.finditer(part[3] or ""):
-            name = pair[1] if pair[1].endswith("_score") else f"{pair[1]}_{part[1]}"
-            points.append(Point(line.offset, name, None, float(pair[2])))
-    return points
-
-
-def _table_row(line: Line, state: DetectorState) -> list[Point] | None:
-    """Read a row of the open table. Returns None if there is none, and after its end."""
-    if not state.table:
-        return None
-    if state.table == "rounds":
-        match = _GB_ROW.fullmatch(line.text)
-        values = match[2].split() if match else []
-        if match and len(values) == len(state.columns):
-            state.go_to(int(match[1]))
-            named = zip(state.columns, values, strict=True)
-            return [Point(line.offset, name, int(match[1]), float(value)) for name, value in named]
-    elif _RULE.fullmatch(line.text) and state.table == "results":
-        state.table = "rows"
-        return []
-    elif state.table == "rows":
-        name, *values = re.split(r"\s*│\s*|\s{2,}", line.text.strip(" │\n")) or [""]
-        if len(values) == len(state.columns) and all(re.fullmatch(rf"(?:{NUMBER})?", value) for value in values):
-            names = [name] if len(values) == 1 else [f"{name}/dataloader_idx_{n}" for n in range(len(values))]
-            found = [(one, float(value)) for one, value in zip(names, values, strict=True) if value]
-            return [Point(line.offset, one[:_LONGEST_NAME], state.step, value) for one, value in found]
-    state.table, state.columns = "", []
-    return None
-
-
 def _other(line: Line, state: DetectorState) -> list[Point] | None:
     """Read any other line: with an epoch, a step, and named metrics."""
     text = line.text
     lower = text.lower()
     epoch = _EPOCH.search(text) if "epoch" in lower else None
-    step = _STEP.search(text) if _has(_STEP_WORDS, lower) else None
+    step = _STEP.search(text) if has_any(_STEP_WORDS, lower) else None
     has_step = bool(epoch or step)
     named = [pair for pair in pairs(text) if not STEPS.fullmatch(pair.name.rpartition(" ")[2])]
     if has_step and not named:
@@ -369,7 +187,7 @@ def _other(line: Line, state: DetectorState) -> list[Point] | None:
         return []
     is_bare = not has_step and text.startswith("[")  # `[t-SNE] Mean sigma: 0.7` before the first iteration
     return [
-        Point(line.offset, name[:_LONGEST_NAME], n if n is not None or is_bare else state.step_of(name), value)
+        Point(line.offset, name[:LONGEST_NAME], n if n is not None or is_bare else state.step_of(name), value)
         for name, value in _with_phase(text, named)
     ]
 
@@ -420,5 +238,5 @@ def _context(
 
 
 _FORMATS: tuple[Callable[[Line, DetectorState], list[Point] | None], ...] = (
-    _dict, _round, _catboost, _keras, _sklearn, _other,
+    _dict, read_round, read_catboost, read_keras, read_sklearn, _other,
 )  # fmt: skip

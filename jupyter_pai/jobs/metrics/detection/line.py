@@ -1,0 +1,35 @@
+"""A line of a log, and the points that it has."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+# Characters of the longest name of a metric.
+LONGEST_NAME = 200
+
+
+class Point(NamedTuple):
+    """A point of a metric. `step` is None if the points are counted; `offset` is the byte offset of its line."""
+
+    offset: int
+    name: str
+    step: int | None
+    value: float
+
+
+class Line(NamedTuple):
+    """A line of the log. `is_last`: it ends with a line feed, not with a carriage return that replaces it. `is_nested`:
+    the cursor then moves up, as after the bar of an inner loop. It begins at byte `start` of `data`."""
+
+    text: str
+    offset: int
+    is_last: bool
+    is_nested: bool
+    data: bytes
+    start: int
+
+    @property
+    def before(self) -> str:
+        """The previous line."""
+        end = max(self.start - 1, 0)
+        return self.data[self.data.rfind(b"\n", 0, end) + 1 : end][:200].decode("utf-8", "replace")
