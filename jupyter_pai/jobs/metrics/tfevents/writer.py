@@ -25,10 +25,11 @@ _NAME = "events.out.tfevents.jupyter-pai"
 
 
 class MetricEventFile:
-    """An event file in a folder with the metrics of a job, except those that were read from its channel `tensorboard`.
+    """An event file in a folder, with the metrics of a job that are not in the event files of its channel
+    `tensorboard`.
 
-    Only for one process at a time. Each call of `update` appends the new points. The
-    file is created with the first metric.
+    Only for one process at a time. Each call of `update` appends the new points. The file is created with the first
+    metric.
     """
 
     def __init__(self, series: Series, folder: Path) -> None:
