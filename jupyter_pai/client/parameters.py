@@ -22,9 +22,9 @@ from ..core.i18n import _
 
 # The fields of `JobSpec`, whose module takes long to import.
 FIELDS = frozenset(
-    """args command cpu entry_point environment gpu hyperparameters image inputs instance_count instance_type labels
-    layout max_run_time memory metric_definitions name options output_path outputs profile python requirements secrets
-    source tty""".split()
+    """args command cpu detect_metrics entry_point environment gpu hyperparameters image inputs instance_count
+    instance_type labels layout max_run_time memory metric_definitions name options output_path outputs profile python
+    requirements secrets source tty""".split()
 )
 # The tables of a spec, by the option that sets one of their names.
 TABLES = {
