@@ -11,6 +11,7 @@ import type { ITabProps } from '../ui/context.js';
 import { moment } from '../ui/format.js';
 import { JobLink } from '../ui/joblink.js';
 import { Facts, Section } from '../ui/section.js';
+import { shellLine } from '../ui/shell.js';
 import { Figures } from './figures.js';
 import { Labels } from './labels.js';
 import { LogTail } from './logtail.js';
@@ -94,6 +95,7 @@ function JobFacts({ job, trans, host }: ITabProps & { job: IJob }): React.JSX.El
         [trans.__('Submitted'), moment(job.submittedAt)],
         [trans.__('Exit code'), job.exitCode === null ? '' : String(job.exitCode)],
         [trans.__('Command'), string(spec['command']) || string(spec['entry_point'])],
+        [trans.__('Arguments'), shellLine(spec['args'])],
         [trans.__('Notebook'), job.notebook],
         [trans.__('Folder'), string(record(spec['source'])['folder'])],
         [trans.__('Instance'), [string(spec['instance_type']), count > 1 && `× ${count}`].filter(Boolean).join(' ')],

@@ -4,7 +4,8 @@
 
 import * as React from 'react';
 
-import { quoted, withField } from './draft.js';
+import { quoted } from '../ui/shell.js';
+import { withField } from './draft.js';
 import { Field } from './field.js';
 import type { ISectionProps } from './section.js';
 import { errorAt, setField, textAt } from './section.js';

@@ -6,8 +6,9 @@ import * as React from 'react';
 
 import { string } from '../api/wire.js';
 import { FieldError } from '../ui/fields/fielderror.js';
+import { shellLine } from '../ui/shell.js';
 import type { IDraftRow } from './draft.js';
-import { field, otherRows, rowOf, shellLine, takesValue, withRows, withValue } from './draft.js';
+import { field, otherRows, rowOf, takesValue, withRows, withValue } from './draft.js';
 import type { IControl } from './field.js';
 import { Field, Rows } from './field.js';
 import type { IDeclaredHyperparameter } from './preview.js';

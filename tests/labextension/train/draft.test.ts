@@ -15,7 +15,6 @@ import {
   requestOf,
   rowErrors,
   ruleFor,
-  shellLine,
   withField,
   withRows,
   withRule,
@@ -120,12 +119,6 @@ test('resets a form to the code alone, and derives unique channel names', () => 
   assert.equal(channelNameFor(draft, 'oss://b/more/train/'), 'train_2');
   assert.equal(channelNameFor(draft, 'oss://b/2024-x.tar.gz'), 'data_2024_x_tar');
   assert.equal(channelNameFor(draft, '/'), 'data');
-});
-
-test('shows arguments as a line that a shell splits into them', () => {
-  assert.equal(shellLine(['--lr', '0.5', 'a b', "it's", '', '+x=y']), "--lr 0.5 'a b' 'it'\\''s' '' +x=y");
-  assert.equal(shellLine("--lr 'a b"), "--lr 'a b"); // As it is typed.
-  assert.equal(shellLine(undefined), '');
 });
 
 test('assigns errors to fields, and all others to the form', () => {
