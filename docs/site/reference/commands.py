@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from docs.site.reference.tables import code, head, table
 from docs.site.words import word
 from jupyter_pai.commands.parser import parser as grammar
+from jupyter_pai.commands.parser.help import CELL, EXAMPLES
 from jupyter_pai.core.i18n import _
 
 __all__ = ["commands"]
@@ -19,9 +20,11 @@ def commands(language: str) -> str:
     """Return the page of `%%pai_train` and every verb, with all options."""
     cell, line = grammar.cell_parser(), grammar.parser()
     parts = [head("Magics and commands", language)]
-    parts += [f"## `%%pai_train`\n\n{cell.description}\n", _options(cell, language)]
+    parts += [f"## `%%pai_train`\n\n{cell.description}\n", _examples("%%pai_train", CELL), _options(cell, language)]
     for name, command in verbs(line):
-        parts += [f"## `%pai {name}`, `jupyter pai {name}`\n\n{command.description}\n", _options(command, language)]
+        title = f"## `%pai {name}`, `jupyter pai {name}`\n\n{command.description}\n"
+        prog = "%pai" if name == "form" else line.prog
+        parts += [title, _examples(prog, EXAMPLES[name]), _options(command, language)]
     words = ", ".join(f"`{other}` → `{ours}`" for other, ours in grammar._SYNONYMS.items())
     parts.append(word("Accepted names from other tools: {words}.", language).format(words=words))
     return "\n".join(parts)
@@ -32,6 +35,10 @@ def verbs(command: argparse.ArgumentParser) -> Iterable[tuple[str, argparse.Argu
     for action in command._actions:
         if isinstance(action, argparse._SubParsersAction):
             yield from action.choices.items()
+
+
+def _examples(prog: str, examples: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"- {_(text)}: {code(f'{prog} {line}')}\n" for text, line in examples)
 
 
 def _options(command: argparse.ArgumentParser, language: str) -> str:

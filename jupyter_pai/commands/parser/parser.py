@@ -23,11 +23,13 @@ from ...core.errors import UsageError
 from ...core.i18n import N_, _
 from . import data, jobs, platforms
 from .arguments import Defaults, Verb
+from .help import CELL, EXAMPLES, GROUPS, OVERVIEW, show_examples
 
 Options = argparse.Namespace
 
+_VERBS = {**jobs.VERBS, **data.VERBS, **platforms.VERBS}
 # Every verb with its help text and its arguments, in the order of `--help`.
-VERBS: dict[str, Verb] = {**jobs.VERBS, **data.VERBS, **platforms.VERBS}
+VERBS: dict[str, Verb] = {name: _VERBS[name] for names in GROUPS.values() for name in names.split()}
 
 # Verbs of other tools, and ours.
 _SYNONYMS = {
@@ -84,12 +86,35 @@ class _Parser(argparse.ArgumentParser):
     """A parser in the user's language that raises errors instead of exiting, and suggests the closest name."""
 
     @_ours()
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, examples: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.examples = examples
+        self.formatter_class = argparse.RawDescriptionHelpFormatter  # Examples keep their lines.
 
     parse_known_args = _ours()(argparse.ArgumentParser.parse_known_args)
     format_usage = _ours()(argparse.ArgumentParser.format_usage)
-    format_help = _ours()(argparse.ArgumentParser.format_help)
+
+    @_ours()
+    def format_help(self) -> str:
+        """Return argparse's help text, with the verbs in groups, and with examples."""
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        sections = [(group.title, group._group_actions) for group in self._action_groups]
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                verbs = {verb.dest: verb for verb in action._get_subactions()}
+                sections = [(_(title), [verbs[name] for name in names.split()]) for title, names in GROUPS.items()]
+                sections.append((self._optionals.title, self._optionals._group_actions))
+        for title, actions in sections:
+            formatter.start_section(title)
+            formatter.add_arguments(actions)
+            formatter.end_section()
+        formatter.start_section(_("examples"))
+        formatter.add_text(self.examples)
+        formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{self.prog}: {message}", fix=_("See {prog} --help.").format(prog=self.prog))
@@ -197,7 +222,7 @@ def expects_job(command: argparse.ArgumentParser, verb: str, *, first: bool) -> 
 def cell_parser(prog: str = "%%pai_train") -> _Parser:
     """Return the parser of ``%%pai_train``."""
     text = _("Train the code of this cell as a job. The notebook's folder is packed with it.")
-    command = _Parser(prog=prog, allow_abbrev=False, description=text)
+    command = _Parser(prog=prog, allow_abbrev=False, description=text, examples=show_examples(prog, CELL))
     for option in jobs.CELL_OPTIONS:
         option.add_to(command)
     return command
@@ -208,13 +233,20 @@ def parser(prog: str = _TERMINAL, words: Sequence[str] | None = None) -> _Parser
     all verbs take longer than most commands.
     """
     only = None if words is None else next(filter(VERBS.__contains__, words), "")
-    command = _Parser(prog=prog, allow_abbrev=False, description=_("Submit and manage training jobs."))
+    command = _Parser(
+        prog=prog,
+        allow_abbrev=False,
+        description=_("Submit and manage training jobs."),
+        examples=show_examples(prog, OVERVIEW),
+        epilog=_("Options of a verb: {prog} VERB --help").format(prog=prog),
+    )
     command.add_argument(
         "--version", action="version", version=f"jupyter-pai {__version__}", help=_("show the version and exit")
     )
     verbs = command.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=_Parser)
     for name, (text, *arguments) in VERBS.items():
-        verb = verbs.add_parser(name, help=_(text), description=_(text), allow_abbrev=False)
+        examples = show_examples(prog, EXAMPLES[name]) if only in (None, name) else ""
+        verb = verbs.add_parser(name, help=_(text), description=_(text), allow_abbrev=False, examples=examples)
         for argument in arguments if only in (None, name) else ():
             is_hidden = prog == _TERMINAL and argument.name in jobs.NOTEBOOK_OPTIONS
             (Defaults([argument]) if is_hidden else argument).add_to(verb)

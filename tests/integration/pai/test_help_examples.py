@@ -1,0 +1,80 @@
+"""Every example of `--help` runs: on this machine, and against the stand-in of Alibaba PAI."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_pai.commands.parser.help import EXAMPLES, OVERVIEW
+from jupyter_pai.commands.parser.parser import VERBS
+
+from ...conftest import script, until
+from ...fakes.alibaba import StandIn
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+TRAIN = """
+    import argparse
+    import os
+    import pathlib
+
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lr", type=float, default=0.1)
+    parser.parse_args()
+    print("loss=0.5")
+    for channel, name in (("MODEL", "weights.txt"), ("CHECKPOINTS", "step-1.txt")):
+        pathlib.Path(os.environ[f"PAI_OUTPUT_{channel}"], name).write_text("1")
+"""
+# The verbs whose examples need a job on the platform, and those that need a Jupyter server or a notebook.
+REMOTE = ("models", "terminal", "adopt")
+ELSEWHERE = ("tensorboard", "form")
+
+
+@pytest.fixture
+def run(cli: Cli, pai: StandIn) -> Callable[..., str]:
+    """Run a line with the bucket of the stand-in in place of the examples' bucket, and return its output."""
+
+    def run(line: str, **options: Any) -> str:
+        done = cli(*shlex.split(line.replace("my-bucket", pai.bucket)), **options)
+        assert done.returncode == 0, (line, done.stdout, done.stderr)
+        return done.stdout
+
+    return run
+
+
+def lines(*verbs: str) -> list[str]:
+    return [line for verb in verbs for _text, line in EXAMPLES[verb]]
+
+
+def test_examples_on_jobs_and_data_run(run: Callable[..., str], folder: Path) -> None:
+    script(folder, TRAIN)
+    (folder / "data").mkdir()
+    (folder / "data/train.csv").write_text("1,2")
+    run("profile default local")
+    run("submit train.py --name baseline --metric loss=loss=(.+) --wait")
+    # Data is uploaded before it is moved, and jobs are deleted last.
+    first, last = ("mkdir", "put", "get", "ls", "mv", "rm"), ("delete", "prune")
+    others = [verb for verb in VERBS if verb not in (*first, *last, *REMOTE, *ELSEWHERE, "secret")]
+    for line in [*(line for _text, line in OVERVIEW), *lines(*first, *others, *last)]:
+        run(line)
+    for line in lines("secret"):
+        result = run(line, stdin=None, input="value\n")
+    assert "HF_TOKEN" in result
+
+
+def test_examples_on_jobs_of_a_platform_run(run: Callable[..., str], cli: Cli, folder: Path) -> None:
+    (folder / "code.py").touch()
+    run("submit --command 'sleep 1000' --profile pai --name baseline --yes")
+    until(lambda: "running" in run("show"))
+    jobs = json.loads(run("adopt --backend pai --json"))["jobs"]
+    for line in lines("models", "terminal", "adopt"):
+        run(line.replace("dlc1x2y3z4", jobs[0]["remote_id"]))
+    run("stop last")
+    for line, message in zip(lines(*ELSEWHERE), [*["requires a Jupyter server"] * 3, "in notebooks only"], strict=True):
+        assert message in cli(*shlex.split(line)).stderr
