@@ -1,12 +1,25 @@
-"""``python -m jupyter_pai``: the command line."""
+"""``jupyter pai`` and ``python -m jupyter_pai``: the command line, and the completions of its shell."""
+# PYTHON_ARGCOMPLETE_OK
 
 import gc
+import os
 
-from .commands.terminal import main
 
-# Nearly all objects live until the end of this short process, where collecting them takes a fifth of its time.
-gc.set_threshold(100_000)
-try:
+def main() -> int:
+    """Run the command line and return its exit code, or print the completions that a shell asks for."""
+    # Nearly all objects live until the end of this short process, where collecting them takes a fifth of its time.
+    gc.set_threshold(100_000)
+    try:
+        if "_ARGCOMPLETE" in os.environ:
+            from .commands.completion import complete_in_shell
+
+            complete_in_shell()
+        from .commands import terminal
+
+        return terminal.main()
+    finally:
+        gc.freeze()
+
+
+if __name__ == "__main__":
     raise SystemExit(main())
-finally:
-    gc.freeze()

@@ -1,92 +1,219 @@
-"""Tab completion of a line: verbs, options, profiles, backends, statuses, jobs, hyperparameters, and storage URIs."""
+"""Tab completion of a line, in notebooks and in shells: verbs, options, and the values of options and arguments.
+
+argcomplete walks the parser and calls the completer of the next argument. A shell starts a process for each key press,
+and an engine takes longer to load than a user waits: there, the names of jobs, profiles and secrets are read from their
+files. Profiles that need no file, URIs and hyperparameters need the engine, and are completed in notebooks.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import re
+import argparse
+import os
 import threading
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from argcomplete.completers import BaseCompleter
+from argcomplete.finders import CompletionFinder
 
 from ..client.connect import connect
 from ..client.context import NotebookContext
 from ..client.uri_completion import continuations
+from ..config.secret_store import SecretStore
+from ..config.toml_file import SYSTEM_FILE, SettingsFile, user_file
 from ..core.errors import PaiError
+from ..jobs.state_dir import Home
+from ..jobs.store import names
 from .parser import parser as grammar
-from .parser.data import VERBS as DATA_VERBS
 from .spec_from_options import spec_of
 
 # Seconds that a storage may take to list its entries.
 _TIMEOUT = 2.0
 _STATUSES = "queued starting running succeeded failed stopped lost".split()
-_ACTIONS = {"profile": ["list", "show", "set", "default", "remove"], "secret": ["list", "set", "remove"]}
+_SORTS = "submitted name status took hp:".split()
+_SPECS = (".json", ".toml", ".yaml", ".yml")
+
+# Returns the completions of a word: a list, or a table with their descriptions, which some shells show.
+Completer = Callable[[str], Iterable[str]]
 
 
 def complete(line: str, word: str, caller: NotebookContext | None = None) -> list[str]:
-    """Return the words that can replace `word`, the unfinished last word of `line`. `caller` is the notebook that the
+    """Return the texts that can replace `word`, the end of `line`, in a notebook. `caller` is the notebook that the
     line is written in.
+
+    Front ends split words at colons, so `word` may be only the end of a URI.
     """
-    words = line.split() if line.endswith((" ", "\t")) else line.split()[:-1]
-    is_cell = bool(words) and words[0].startswith("%%")
-    verb = "" if is_cell or len(words) < 2 else words[1]
-    if not is_cell and not verb:
-        return [*grammar.VERBS]
-    before = words[-1] if words else ""
-    if before == "--profile":
-        return _profiles("name")
-    if before == "--backend":
-        return _profiles("backend")
-    if before == "--hp" and caller and not is_cell:
-        return _hyperparameters(words[1:-1], caller)
-    if before == "--status":
-        return _STATUSES
-    if before in _ACTIONS and before == verb:
-        return _ACTIONS[verb]
-    if verb == "profile":
-        return _profiles("name")
-    if before == "--secret" or verb == "secret":
-        return [secret["name"] for secret in _listed("secrets", "secrets")]
-    # Front ends split words at colons, so `word` may be only the end of a URI.
-    if verb in DATA_VERBS and "://" in (token := re.split(r"\s", line)[-1].lstrip("\"'")):
-        return _uris(token, word)
-    command = grammar.cell_parser() if is_cell else grammar.parser("%pai")
-    if verb and not word.startswith("-") and grammar.expects_job(command, verb, first=before == verb):
-        return [*(job["id"] for job in _listed("list_jobs", "jobs", limit=50)), "last"]
-    return grammar.options_of(command, verb or None) if word.startswith("-") or before else []
+    magic, _space, rest = line.lstrip().partition(" ")
+    if magic.startswith("%%"):
+        command, words = grammar.cell_parser(), []
+    else:
+        words = rest.split()
+        command = grammar.parser("%pai", words)
+    finder = _Finder(command, always_complete_options=False, default_completer=_Nothing(), append_space=False)
+    finder.word = word
+    finder.attach(command, _InNotebook(caller or NotebookContext(Path.cwd()), words))
+    finder.rl_complete(rest, 0)
+    return finder.found
 
 
-def _listed(verb: str, field: str, **query: object) -> list[dict[str, Any]]:
-    """Return a list of the engine's, or an empty one if the engine fails: a completion prints no errors."""
+def complete_in_shell() -> None:
+    """Print the completions that a shell asks for, by argcomplete's protocol, and end the process."""
     try:
-        return list(connect().call(verb, **query)[field])
-    except PaiError:
+        command = grammar.parser(words=os.environ.get("COMP_LINE", "").split())
+        finder = _Finder(command)
+        finder.attach(command, _InShell(NotebookContext(Path.cwd())))
+        finder(command, always_complete_options=False, default_completer=_Nothing())
+    finally:
+        os._exit(1)  # Without the traceback of an error.
+
+
+class _Finder(CompletionFinder):
+    """Completes the words of a parser. Options are offered after a dash, or where no other completion is known."""
+
+    # The end of the last word, for which completions are wanted, if not for the whole word.
+    word: str | None = None
+    prefix = ""
+    found: list[str]
+
+    def attach(self, command: argparse.ArgumentParser, completers: _InShell, verb: str = "") -> None:
+        """Give the arguments of a parser and of its verbs their completers."""
+        for action in command._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for name, parser in action.choices.items():
+                    self.attach(parser, completers, name)
+            elif completer := completers.of(verb, action.dest):
+                cast(Any, action).completer = partial(_quietly, completer)
+
+    def collect_completions(self, active_parsers: Any, parsed_args: Any, cword_prefix: str) -> list[str]:
+        self.prefix = cword_prefix
+        found: list[str] = super().collect_completions(active_parsers, parsed_args, cword_prefix)
+        if not found and not cword_prefix:
+            self.always_complete_options = "long"
+            found = super().collect_completions(active_parsers, parsed_args, cword_prefix)
+        return found
+
+    def quote_completions(self, completions: Any, cword_prequote: str, last_wordbreak_pos: Any) -> list[str]:
+        if self.word is not None and self.prefix.endswith(self.word):
+            completions = [text[len(self.prefix) - len(self.word) :] for text in completions]
+        self.found = super().quote_completions(completions, cword_prequote, last_wordbreak_pos)
+        return self.found
+
+
+def _quietly(completer: Completer, prefix: str, **_context: object) -> Iterable[str]:
+    """Return the completions of a word, or none after any error: a completion prints no errors."""
+    try:
+        found = completer(prefix)
+        return found if isinstance(found, dict) else list(found)
+    except Exception:
         return []
 
 
-def _profiles(key: str) -> list[str]:
-    profiles = _listed("profiles", "profiles")
-    return sorted({profile["name"] if key == "name" else profile["settings"]["backend"] for profile in profiles})
+class _Nothing(BaseCompleter):
+    """Completes no files for arguments without a completer."""
 
-
-def _uris(token: str, word: str) -> list[str]:
-    """Return the continuations of a URI, without the part of `token` before `word`. Gives up on a slow storage."""
-    uris: list[str] = []
-
-    def fetch() -> None:
-        with contextlib.suppress(PaiError):
-            uris.extend(continuations(connect(), token))
-
-    fetching = threading.Thread(target=fetch, daemon=True)
-    fetching.start()
-    fetching.join(_TIMEOUT)
-    prefix = token.removesuffix(word)
-    return [uri.removeprefix(prefix) for uri in uris]
-
-
-def _hyperparameters(words: list[str], caller: NotebookContext) -> list[str]:
-    """Return `NAME=` for each hyperparameter of the code that the line names."""
-    try:
-        options = grammar.parse(grammar.parser("%pai", words), words)
-        definitions = connect().inspect(spec_of(options, caller, target=options.target))["hyperparameters"]
-    except (PaiError, SystemExit):
+    def __call__(self, **_context: object) -> list[str]:
         return []
-    return [f"{item['name']}=" for item in definitions if item["form"] in ("option", "none")]
+
+
+class _InShell:
+    """The completers of arguments, without an engine. `caller` has the folder of relative paths."""
+
+    def __init__(self, caller: NotebookContext) -> None:
+        self.caller = caller
+        folders = partial(self._paths, suffixes=())
+        # By the name of the argument, or by verb and name.
+        self._completers: dict[str, Completer] = {
+            **dict.fromkeys(("job", "jobs", "other"), self._jobs),
+            **dict.fromkeys(("stop jobs", "terminal job"), partial(self._jobs, ended=False)),
+            "delete jobs": partial(self._jobs, ended=True),
+            **dict.fromkeys(("path", "allow_secret"), self._paths),
+            **dict.fromkeys(("source", "folder", "place"), folders),
+            **dict.fromkeys(("uri", "to", "output_path"), self._uris),
+            **dict.fromkeys(("input", "output"), self._channels),
+            "target": partial(self._paths, suffixes=(".py", ".sh", ".ipynb")),
+            "notebook": partial(self._paths, suffixes=(".ipynb",)),
+            "spec": partial(self._paths, suffixes=_SPECS),
+            **dict.fromkeys(("profile", "profile name"), lambda _prefix: self._profiles()),
+            "backend": lambda _prefix: sorted(set(self._profiles().values())),
+            "instance_type": lambda _prefix: names.used_instance_types(Home().database),
+            **dict.fromkeys(("secret", "secret name"), lambda _prefix: SecretStore().places()),
+            "status": lambda _prefix: _STATUSES,
+            "sort": lambda _prefix: _SORTS,
+            "order": lambda _prefix: ("asc", "desc"),
+        }
+
+    def of(self, verb: str, argument: str) -> Completer | None:
+        """Return the completer of an argument, if it has one."""
+        return self._completers.get(f"{verb} {argument}") or self._completers.get(argument)
+
+    def _jobs(self, prefix: str, ended: bool | None = None) -> dict[str, str]:
+        return names.job_names(Home().database, prefix, ended=ended) | {"last": ""}
+
+    def _profiles(self) -> dict[str, str]:
+        """Return the backends of profiles: of the files, and of profiles without a file that jobs have used."""
+        used = names.used_profiles(Home().database)
+        profiles = {"local": "local"} | {name: backend for name, backend in used.items() if name == backend}
+        for path in (SYSTEM_FILE, user_file()):
+            with suppress(PaiError):
+                profiles |= {
+                    name: str(keys.get("backend", name)) for name, keys in SettingsFile(path).profiles().items()
+                }
+        return dict(sorted(profiles.items()))
+
+    def _paths(self, prefix: str, suffixes: tuple[str, ...] = ("",)) -> Iterator[str]:
+        """Yield folders, and files with one of these suffixes. Hidden ones are included once the dot is typed."""
+        parent, begun = prefix[: prefix.rfind("/") + 1], prefix[prefix.rfind("/") + 1 :]
+        for entry in sorted(os.scandir(self.caller.path(parent or ".")), key=lambda entry: entry.name):
+            if entry.name.startswith(begun) and (begun.startswith(".") or not entry.name.startswith(".")):
+                if entry.is_dir():
+                    yield f"{parent}{entry.name}/"
+                elif entry.name.endswith(suffixes):
+                    yield f"{parent}{entry.name}"
+
+    def _uris(self, prefix: str) -> Iterable[str]:
+        return [] if "://" in prefix else self._paths(prefix)
+
+    def _channels(self, prefix: str) -> list[str]:
+        name, equals, uri = prefix.partition("=")
+        return [f"{name}={found}" for found in self._uris(uri)] if equals else []
+
+
+class _InNotebook(_InShell):
+    """The completers of arguments, with the engine that the notebook uses. `words` are those of the line."""
+
+    def __init__(self, caller: NotebookContext, words: list[str]) -> None:
+        super().__init__(caller)
+        self.words = words
+        if words:
+            self._completers["hp"] = self._hyperparameters
+
+    def _profiles(self) -> dict[str, str]:
+        profiles = connect().call("profiles")["profiles"]
+        return {profile["name"]: profile["settings"]["backend"] for profile in profiles}
+
+    def _uris(self, prefix: str) -> Iterable[str]:
+        """Return the continuations of a URI, or of a path. Gives up on a slow storage."""
+        if "://" not in prefix:
+            return self._paths(prefix)
+        uris: list[str] = []
+
+        def fetch() -> None:
+            with suppress(PaiError):
+                uris.extend(continuations(connect(), prefix))
+
+        fetching = threading.Thread(target=fetch, daemon=True)
+        fetching.start()
+        fetching.join(_TIMEOUT)
+        return uris
+
+    def _hyperparameters(self, prefix: str) -> list[str]:
+        """Return `NAME=` for each hyperparameter of the code that the line names."""
+        words = self.words[: -2 if prefix else -1]  # Without `--hp` and its value.
+        with suppress(SystemExit):
+            options = grammar.parse(grammar.parser("%pai", words), words)
+            definitions = connect().inspect(spec_of(options, self.caller, target=options.target))["hyperparameters"]
+            return [f"{item['name']}=" for item in definitions if item["form"] in ("option", "none")]
+        return []

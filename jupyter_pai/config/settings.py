@@ -20,7 +20,6 @@ that finds its keys on this machine (`Backend.discover`).
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
@@ -35,13 +34,11 @@ from ..core.field_errors import validation_errors
 from ..core.i18n import N_, _
 from ..core.text import size_or_nothing
 from .policy import Policy, PolicyRules
-from .toml_file import SettingsFile, suggestion
+from .toml_file import SYSTEM_FILE, SettingsFile, suggestion, user_file
 
-NAME = "jupyter_pai.toml"
 # Marks a key that a profile usually needs (`Field(json_schema_extra=IMPORTANT)`). Forms show it first.
 IMPORTANT: dict[str, JsonValue] = {"x-important": True}
 M = TypeVar("M", bound=BaseModel)
-SYSTEM_FILE = Path("/etc/jupyter") / NAME
 
 
 class ProfileSettings(BaseModel):
@@ -146,15 +143,6 @@ class Settings:
                 ),
             )
         return self.profiles[next((n for n in (self.default, backend) if n in of_backend), of_backend[0])]
-
-
-def user_file() -> Path:
-    """Return the path of the user's settings file, which may not exist."""
-    if named := os.environ.get("JUPYTER_PAI_CONFIG"):
-        return Path(named).expanduser()
-    from jupyter_core.paths import jupyter_config_dir
-
-    return Path(jupyter_config_dir()) / NAME
 
 
 def policy(system: Path = SYSTEM_FILE) -> Policy:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+NAME = "jupyter_pai.toml"
+SYSTEM_FILE = Path("/etc/jupyter") / NAME
+
 # The last ones are tables other than profiles; `settings` and `policy` define their keys.
 _TOP = ("default", "profiles", "disk", "tensorboard", "policy")
 
@@ -30,6 +34,15 @@ def suggestion(name: str, names: Any) -> str:
     if near:
         return _("Did you mean `{name}`?").format(name=near[0])
     return _("Known: {names}.").format(names=", ".join(f"`{known}`" for known in names))
+
+
+def user_file() -> Path:
+    """Return the path of the user's settings file, which may not exist."""
+    if named := os.environ.get("JUPYTER_PAI_CONFIG"):
+        return Path(named).expanduser()
+    from jupyter_core.paths import jupyter_config_dir
+
+    return Path(jupyter_config_dir()) / NAME
 
 
 class SettingsFile:

@@ -7,7 +7,6 @@ others. Optional dependencies are installed as in ``pip install "jupyter-pai[pai
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import Generic, NamedTuple, TypeVar
 
@@ -31,6 +30,8 @@ class Plugins(dict[str, type[T]], Generic[T]):
     """
 
     def __init__(self, group: str, base: type, word: str, ours: Iterable[type[T]]) -> None:
+        from importlib.metadata import entry_points  # Slow to import.
+
         super().__init__({getattr(kind, word): kind for kind in ours})
         self.flaws: list[PluginError] = []
         for entry in entry_points(group=group):

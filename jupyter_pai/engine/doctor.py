@@ -16,7 +16,8 @@ from ..backends import load_backends
 from ..backends.base import Backend, Capability, Finding
 from ..cloud import http as transport
 from ..config.policy import Policy
-from ..config.settings import Profile, user_file
+from ..config.settings import Profile
+from ..config.toml_file import user_file
 from ..core import filesystem
 from ..core.errors import PaiError
 from ..core.i18n import _

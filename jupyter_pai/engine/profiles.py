@@ -14,7 +14,7 @@ from ..config import settings as settings_files
 from ..config.credentials import Credentials, StoredCredentials
 from ..config.policy import Policy
 from ..config.settings import Profile, ProfileSettings, Settings
-from ..config.toml_file import SettingsFile
+from ..config.toml_file import SYSTEM_FILE, SettingsFile, user_file
 from ..core.errors import NotFound, PaiError, Unsupported
 from ..core.i18n import _
 from ..jobs.job import Job
@@ -29,7 +29,7 @@ class Profiles:
 
     def __init__(self, home: Home, system_file: Path | None = None) -> None:
         self.home = home
-        self.system_file = system_file or settings_files.SYSTEM_FILE
+        self.system_file = system_file or SYSTEM_FILE
         self.credentials = Credentials()
         self._backends: dict[str, tuple[Profile, Backend]] = {}
 
@@ -66,7 +66,7 @@ class Profiles:
             SettingsError: if the settings would be invalid; they are not changed.
             StateError: if the credentials cannot be deleted; the settings are not changed.
         """
-        before = SettingsFile(settings_files.user_file())
+        before = SettingsFile(user_file())
         settings = settings_files.edit(self.models, profile, values, default, _discovered(), self.system_file)
         named = {one.settings.own_credentials for one in settings.profiles.values()}
         reference = _reference(before, profile)
@@ -115,7 +115,7 @@ class Profiles:
 
     def names_own(self, profile: str) -> bool:
         """Return whether the profile has its own credentials in the user's file."""
-        return bool(_reference(SettingsFile(settings_files.user_file()), profile))
+        return bool(_reference(SettingsFile(user_file()), profile))
 
     def kept(self, profile: Profile) -> StoredCredentials:
         """Return a profile's own credentials, masked; empty if there are none or they cannot be read. May block."""

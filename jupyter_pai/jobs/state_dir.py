@@ -1,5 +1,8 @@
 """The state folder: the paths of jobs, sources and environments on disk, and the folder of a job: its reservation until
-the job is stored, its files, and the record of its database row."""
+the job is stored, its files, and the record of its database row.
+
+Light: the models of jobs, which need pydantic, are imported on first use.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,15 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..core.errors import NotFound, SourceGone, StateError
 from ..core.filesystem import replace_file
 from ..core.i18n import _
 from ..core.lease import Lease
-from .job import Job
-from .spec import STORED, JobSpec
+
+if TYPE_CHECKING:
+    from .job import Job
 
 _log = logging.getLogger(__name__)
 
@@ -288,6 +293,9 @@ class JobRecord:
             OSError: if it cannot be read.
             ValueError: if it, or the spec, is incomplete.
         """
+        from .job import Job
+        from .spec import STORED, JobSpec
+
         values = json.loads(folder.record.read_text("utf-8"))
         spec = JobSpec.model_validate_json(folder.spec.read_text("utf-8"), context=STORED)
         try:

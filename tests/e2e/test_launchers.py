@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from jupyter_pai.config.settings import user_file
+from jupyter_pai.config.toml_file import user_file
 from jupyter_pai.jobs.state_dir import Home
 
 from ..fakes.jupyterhub import Hub

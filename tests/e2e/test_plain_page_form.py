@@ -17,7 +17,7 @@ from playwright.sync_api import ElementHandle, Page, expect
 from jupyter_pai.client.base import Client
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.widgets.form_view import Form
-from jupyter_pai.config.settings import user_file
+from jupyter_pai.config.toml_file import user_file
 from jupyter_pai.jobs.state_dir import Home
 
 from ..conftest import until

@@ -24,7 +24,7 @@ LONG = 60_000
 @pytest.fixture
 def pai_without_keys(pai: StandIn, monkeypatch: pytest.MonkeyPatch) -> StandIn:
     """The stand-in, without credentials on this machine and without a settings file."""
-    from jupyter_pai.config.settings import user_file
+    from jupyter_pai.config.toml_file import user_file
 
     user_file().unlink()
     for name in pai.environment():

@@ -12,11 +12,12 @@ from docs.site.reference.tables import code, head, table
 
 __all__ = ["environment", "mentioned"]
 
-# Internal: variables that we set for our own processes or remove from jobs.
+# Internal: variables that we set for our own processes or remove from jobs, and those of shells for completions.
 _INNER = set(
     """JUPYTER_PAI_ARGUMENTS JUPYTER_PAI_INFO JUPYTER_PAI_ML JUPYTER_PAI_PACKAGES
     JUPYTER_PAI_RUNNING JUPYTER_PATH JUPYTER_RUNTIME_DIR GIT_OPTIONAL_LOCKS GIT_TERMINAL_PROMPT PIP_USER
     SSL_CERT_FILE UV_DEFAULT_INDEX UV_FIND_LINKS UV_INDEX UV_INSECURE_HOST UV_LINK_MODE JUPYTER_TOKEN VIRTUAL_ENV
+    COMP_LINE
     """.split()
 )
 # Described in the training contract.

@@ -213,12 +213,6 @@ def options_of(command: argparse.ArgumentParser, verb: str | None = None) -> lis
     return [name for action in _actions(command, verb) for name in action.option_strings if name.startswith("--")]
 
 
-def expects_job(command: argparse.ArgumentParser, verb: str, *, first: bool) -> bool:
-    """Return whether a job can stand at the next position of a verb; `first` is the position after the verb."""
-    metavars = [action.metavar for action in _actions(command, verb) if not action.option_strings]
-    return "ID" in metavars and (first or set(metavars) == {"ID"})
-
-
 def cell_parser(prog: str = "%%pai_train") -> _Parser:
     """Return the parser of ``%%pai_train``."""
     text = _("Train the code of this cell as a job. The notebook's folder is packed with it.")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
-from jupyter_pai.config.settings import user_file
+from jupyter_pai.config.toml_file import user_file
 from jupyter_pai.engine.watcher.timings import Timings
 from jupyter_pai.jobs.state_dir import Home
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
-from jupyter_pai.config.settings import user_file
+from jupyter_pai.config.toml_file import user_file
 from jupyter_pai.core.errors import CredentialsError, NotAllowed, NotFound, PaiError, SpecError, Unsupported
 from jupyter_pai.jobs.state_dir import Home
 

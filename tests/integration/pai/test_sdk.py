@@ -16,7 +16,7 @@ import pandas
 import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
-from jupyter_pai.config.settings import user_file
+from jupyter_pai.config.toml_file import user_file
 from jupyter_pai.core.errors import BadInput, ImageError, JobFailed, PaiError, SettingsError, SpecError, UsageError
 from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.sdk.estimator import (

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from jupyter_pai.config.settings import user_file
+from jupyter_pai.config.toml_file import user_file
 
 from ...fakes.alibaba import StandIn
 

@@ -20,7 +20,7 @@ import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import get_job
-from jupyter_pai.config.settings import user_file
+from jupyter_pai.config.toml_file import user_file
 from jupyter_pai.core.errors import JobFailed
 from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.sdk.estimator import Estimator

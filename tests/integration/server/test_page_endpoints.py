@@ -11,6 +11,7 @@ import pytest
 from tornado.httpclient import HTTPClientError
 
 from jupyter_pai.config import settings
+from jupyter_pai.config.toml_file import user_file
 
 from ...conftest import SystemFile
 from .conftest import PREFIX
@@ -63,7 +64,7 @@ async def test_settings_are_written_into_the_user_file_only(
 ) -> None:
     context = await jp_serverapp.web_app.settings["jupyter_pai_engine"].context()
     context.service.profiles.system_file = system("[disk]\nenvironment_days = 7\n")
-    file = settings.user_file()
+    file = user_file()
     file.parent.mkdir(parents=True, exist_ok=True)
     text = '# mine\n[profiles.a]\nbackend = "local" # here\n'
     file.write_text(text)

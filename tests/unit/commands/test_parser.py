@@ -277,7 +277,7 @@ def test_any_hyperparameter_is_kept_whole_or_rejected(name: str, value: str) -> 
     assert result["hyperparameters"] == {first: rest}
 
 
-def test_verbs_options_and_values_are_completed(engine: object) -> None:
+def test_verbs_options_and_values_are_completed(engine: object, folder: Path) -> None:
     assert "submit" in complete("%pai su", "su")
     assert "--instance-type" in complete("%pai submit --inst", "--inst")
     assert "--hp" in complete("%%pai_train --h", "--h")
@@ -287,6 +287,13 @@ def test_verbs_options_and_values_are_completed(engine: object) -> None:
     assert complete("%pai submit --backend ", "") == ["local"]
     assert "last" in complete("%pai logs ", "")
     assert "set" in complete("%pai profile ", "")
+    assert complete("%pai metrics last ", "") == ["--help", "--points", "--system", "--json"]
+    (folder / "train.py").write_text("import argparse\nargparse.ArgumentParser().add_argument('--lr', type=float)\n")
+    caller = NotebookContext(folder)
+    assert complete("%pai submit t", "t", caller) == ["train.py"]
+    assert complete("%pai submit train.py --hp ", "", caller) == ["lr="]
+    assert complete("%pai submit train.py --hp l", "l", caller) == ["lr="]
+    assert complete("%%pai_train --input a=", "a=", caller) == ["a=train.py"]
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("10m", 600), ("1.5h", 5400), ("2d", 172_800)])

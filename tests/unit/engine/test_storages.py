@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_pai.config.settings import user_file
+from jupyter_pai.config.toml_file import user_file
 from jupyter_pai.core.errors import SettingsError, Unsupported
 from jupyter_pai.engine.data.storages import Storages
 from jupyter_pai.engine.profiles import Profiles
