@@ -68,13 +68,15 @@ class Check:
     def paid(self, spec: JobSpec) -> Check:
         """Return the check of a billed job: `cost` is filled in and names the billing period."""
         price = self.cost or unpriced(machines(spec.instance_type, spec.instance_count))
-        text = f"{price} " + _("You are billed until the job ends, even if you close this page or JupyterLab.")
+        text = price + " " + _("You are billed until the job ends, even if you close this page or JupyterLab.")
         return replace(self, cost=text, questions=tuple(text if one == self.cost else one for one in self.questions))
 
 
 def machines(kind: str, n: int) -> str:
     """Return the number of machines and their instance type, if known."""
-    return ngettext("{n} machine {kind}", "{n} machines {kind}", n).format(n=n, kind=kind).rstrip()
+    if not kind:
+        return ngettext("{n} machine", "{n} machines", n).format(n=n)
+    return ngettext("{n} machine {kind}", "{n} machines {kind}", n).format(n=n, kind=kind)
 
 
 def unpriced(machines: str) -> str:

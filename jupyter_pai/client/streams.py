@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ..api.route import PREFIX
+from ..core.i18n import language
 
 if TYPE_CHECKING:
     from ..api.endpoint import Context
@@ -103,7 +104,7 @@ class ServerStream:
             # The certificate is issued for the server's public name; we connect to the loopback address.
             context = ssl.create_default_context(cafile=self._info.certificate or None)
             context.check_hostname = False
-        headers = {"Authorization": f"{self._info.scheme} {self._info.secret}"}
+        headers = {"Authorization": f"{self._info.scheme} {self._info.secret}", "Accept-Language": language()}
         return await websocket_connect(
             HTTPRequest(url, headers=headers, ssl_options=context),
             resolver=_at(self._info.socket) if self._info.socket else None,

@@ -107,7 +107,7 @@ class PaiError(Exception):
         return self
 
     def __str__(self) -> str:
-        return f"{self.message} {self.fix}".rstrip()
+        return self.message + " " + self.fix if self.fix else self.message  # Two messages stay translatable.
 
     def _render_traceback_(self) -> list[str]:
         """Show the message in a notebook without the traceback of internal frames."""

@@ -75,7 +75,7 @@ def _with_reason(plan: SubmitPlan, earlier: Job, changed: list[str]) -> SubmitPl
     check = plan.check
     if not any(path.endswith(_CODE) or os.path.basename(path) in _CODE_NAMES for path in changed):
         fix = _("To ignore a data file, exclude it: --exclude {file}, or a line in .paiignore.")
-        note = f"{note} {fix.format(file=changed[0])}"
+        note += " " + fix.format(file=changed[0])
         if Capability.PAID in plan.backend.capabilities:
             question = _("{note} To submit a new job: --again.").format(note=note)
             check = replace(check, questions=(*check.questions, question))

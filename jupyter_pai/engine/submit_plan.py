@@ -207,7 +207,7 @@ def _identity(request: SubmitRequest) -> SubmitRequest:
 
 def _excluded(spec: JobSpec, state_dir: Path) -> dict[str, str]:
     """Return the folders of this machine that are not packed (inputs, outputs, the state folder), with the reasons."""
-    uris = dict.fromkeys(spec.inputs.values(), _("an input of the job"))
+    uris: dict[str, str] = dict.fromkeys(spec.inputs.values(), _("an input of the job"))
     uris |= dict.fromkeys([*spec.outputs.values(), spec.output_path], _("an output of the job"))
     paths = {uri.removeprefix("file://").rstrip("/"): reason for uri, reason in uris.items()}
     return {path: paths[path] for path in filter(os.path.isdir, paths)} | {str(state_dir): _("jobs and their data")}

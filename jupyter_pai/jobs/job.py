@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Annotated
 
-from pydantic import Field, computed_field, model_validator
+from pydantic import (
+    Field,
+    PlainSerializer,
+    SerializationInfo,
+    ValidatorFunctionWrapHandler,
+    WithJsonSchema,
+    WrapValidator,
+    computed_field,
+    model_validator,
+)
 
-from .spec import JobSpec, Texts, Value
+from ..core.i18n import Message, text_from_json, text_to_json, translated
+from .spec import STORED, JobSpec, Texts, Value
 
 
 class JobStatus(StrEnum):
@@ -36,6 +47,22 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
+def _read(value: object, check: ValidatorFunctionWrapHandler) -> str:
+    if isinstance(value, Message):
+        return value
+    return text_from_json(value) if isinstance(value, Mapping) else str(check(value))
+
+
+def _write(text: str, info: SerializationInfo) -> object:
+    return text_to_json(text) if info.context is STORED else translated(text)
+
+
+# A text for the user. A `Message` is stored with its original, and is else written in the current language.
+UserText = Annotated[
+    str, WrapValidator(_read), PlainSerializer(_write, when_used="json"), WithJsonSchema({"type": "string"})
+]
+
+
 class Job(Value):
     """A submitted spec and its state. Times are in UTC."""
 
@@ -44,9 +71,9 @@ class Job(Value):
     backend: str
     profile: str
     status: JobStatus
-    platform_status: str = Field("", description="The platform's own name of the status.")
-    reason: str = Field("", description="Reason for the final status.")
-    fix: str = Field("", description="Suggested fix.")
+    platform_status: UserText = Field("", description="The platform's own name of the status.")
+    reason: UserText = Field("", description="Reason for the final status.")
+    fix: UserText = Field("", description="Suggested fix.")
     exit_code: int | None = Field(None, description="Exit code of the command; 128 + n if it was killed by signal n.")
     remote_id: str = Field("", description="The platform's id of the job.")
     submitted_at: datetime
@@ -57,7 +84,7 @@ class Job(Value):
     )
     outputs: dict[str, str] = Field({}, description="Output channels: name to URI.")
     output_parameters: dict[str, str] = Field({}, description="Files of /ml/output/output_parameters: name to text.")
-    notes: tuple[str, ...] = Field((), description="Messages for the user, such as an ignored option.")
+    notes: tuple[UserText, ...] = Field((), description="Messages for the user, such as an ignored option.")
     console_url: str = ""
     python: str = Field("", description="The Python interpreter of the job, on the local backend.")
     source_digest: str = Field("", description="SHA-256 of the packed code.")

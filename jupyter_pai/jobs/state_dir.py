@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from ..core.errors import NotFound, SourceGone, StateError
 from ..core.filesystem import replace_file
-from ..core.i18n import _
+from ..core.i18n import _, text_from_json, text_to_json
 from ..core.lease import Lease
 
 if TYPE_CHECKING:
@@ -201,14 +201,16 @@ class Packing:
     import_paths: tuple[str, ...] = ()
 
     def write(self, folder: JobFolder) -> None:
-        folder.packing.write_text(json.dumps(asdict(self)), "utf-8")
+        excluded = [asdict(one) | {"why": text_to_json(one.why)} for one in self.excluded]
+        values = {"excluded": excluded, "import_paths": self.import_paths}
+        folder.packing.write_text(json.dumps(values), "utf-8")
 
     @staticmethod
     def read(folder: JobFolder) -> Packing:
         """Read how the code of a job was packed; nothing for a job without code, or of an earlier version."""
         try:
             values = json.loads(folder.packing.read_text("utf-8"))
-            excluded = tuple(ExcludedPath(**one) for one in values["excluded"])
+            excluded = tuple(ExcludedPath(**one | {"why": text_from_json(one["why"])}) for one in values["excluded"])
             return Packing(excluded, tuple(values["import_paths"]))
         except (OSError, ValueError, TypeError, KeyError):
             return Packing()
@@ -281,7 +283,9 @@ class JobRecord:
     def write(self, folder: JobFolder) -> None:
         """Replace the record in a job's folder. The spec is in a separate file there."""
         values = {"key": self.key, "attach_key": self.attach_key, "uses": self.uses}
-        job = self.job.model_dump(mode="json", exclude={"spec", "name"})
+        from .spec import STORED
+
+        job = self.job.model_dump(mode="json", exclude={"spec", "name"}, context=STORED)
         with replace_file(folder.record) as file:
             file.write(json.dumps(values | {"job": job}))
 

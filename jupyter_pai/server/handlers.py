@@ -188,7 +188,9 @@ class StreamHandler(KernelAccess, WebSocketMixin, WebSocketHandler, JupyterHandl
 
     async def on_message(self, message: str | bytes) -> None:
         if self.subscriptions:
-            with use_language(self.request.headers.get("Accept-Language")):
+            # A page cannot set headers of a WebSocket: it names its language in the address.
+            tag = self.get_query_argument("language", "") or self.request.headers.get("Accept-Language")
+            with use_language(tag):
                 await self.subscriptions.receive(message)
 
     def on_close(self) -> None:

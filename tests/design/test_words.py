@@ -66,3 +66,20 @@ def test_unmarked_message_is_found(tmp_path: Path) -> None:
     path = tmp_path / "code.py"
     path.write_text('raise BadInput(f"No file {name} here.", fix=x or "Make one.")\nprint(_("Not this."), "but this")')
     assert sorted(unmarked(path)) == [" here.", "Make one.", "No file ", "but this"]
+
+
+def in_f_strings(path: Path) -> Iterator[int]:
+    """Return the lines of f-strings that translate a text: it is not extracted, and cannot be translated again."""
+    for text in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(text, ast.JoinedStr):
+            calls = (node for node in ast.walk(text) if isinstance(node, ast.Call))
+            yield from (call.lineno for call in calls if name_of(call.func) in ("_", "ngettext"))
+
+
+def test_no_message_is_translated_in_an_f_string(tmp_path: Path) -> None:
+    assert [
+        f"{path.relative_to(PACKAGE)}:{line}" for path in PACKAGE.rglob("*.py") for line in in_f_strings(path)
+    ] == []
+    path = tmp_path / "code.py"
+    path.write_text("""x = 1\ny = f"{_('Not found.').format(name=x)} {x}" + _("Try again.")""")
+    assert [*in_f_strings(path)] == [2]

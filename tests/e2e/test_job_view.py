@@ -238,14 +238,16 @@ def test_page_survives_a_server_restart(lab: Lab, page: Page, tmp_path: Path) ->
 def test_job_view_is_dark_narrow_and_chinese(lab: Lab, page: Page, tmp_path: Path) -> None:
     lab.setting("@jupyterlab/apputils-extension:themes", theme="JupyterLab Dark")
     lab.setting("@jupyterlab/translation-extension:plugin", locale="zh_CN")
-    lab.write("a.ipynb", *train(tmp_path, f"print('{'x' * 300}')\nprint('训练')"))
+    lab.write("a.ipynb", *train(tmp_path, f"print('{'x' * 300}')\nprint('训练')", "raise SystemExit(7)"))
     open_notebook(page, lab, "a.ipynb")
     page.keyboard.press("Control+b")  # The file browser covers most of a narrow window.
     run_cells(page, 2)
     status(page, "运行中")
     expect(page.locator(VIEW)).to_have_attribute("aria-label", "训练作业 digits")
     (tmp_path / "go").touch()
-    status(page, "已成功")
+    status(page, "已失败")
+    # The reason that an English server stored arrives by the stream, whose header names an English browser.
+    expect(page.locator(VIEW)).to_contain_text("命令以退出码 7 结束。", timeout=LONG)
     sizes = page.locator(VIEW).evaluate("node => [node.scrollWidth, node.clientWidth]")
     assert sizes[0] <= sizes[1]
     # Times are formatted in Chinese in an English browser.

@@ -45,10 +45,12 @@ _STREAM = (
     "A WebSocket with JSON messages. A page can subscribe to several topics. It ends a subscription with"
     ' `{"type": "unsubscribe", "id": …}`. The response to `{"type": "ping"}` is `{"type": "pong"}`. After a reconnect,'
     " the page sends its last position: the last `end` of a log or metric, or the last `event`. The stream then"
-    " continues without gaps or duplicates.",
+    " continues without gaps or duplicates. Texts are in the language of the parameter `language`, else in that of the"
+    " header `Accept-Language`.",
     '一个 WebSocket。页面用 JSON 订阅主题，可以同时订阅几个，用 `{"type": "unsubscribe", "id": …}` 结束一个订阅。'
     '`{"type": "ping"}` 的回答是 `{"type": "pong"}`。重新连接时说明上次到了哪里（日志或指标最后的 `end`，或最后的'
-    " `event`），就不会遗漏也不会重复。",
+    " `event`），就不会遗漏也不会重复。"
+    "文字的语言由地址里的参数 `language` 指定，没有它时由请求头 `Accept-Language` 指定。",
 )
 _BOARDS = (
     "The pages of a TensorBoard, below the `address` that `POST /tensorboards` returns, without the prefix"

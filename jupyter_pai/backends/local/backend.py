@@ -270,7 +270,7 @@ def _cut_short(folder: JobFolder, is_stopped: bool, started_at: object) -> Repor
     elif started_at is None:
         reason = _("The job was never started: the server ended while it was being submitted.")
     trouble = read_text(folder.path / "supervisor.log").strip().rpartition("\n")[2]
-    return Report(JobStatus.FAILED, "cut short", f"{reason} {trouble}".rstrip())
+    return Report(JobStatus.FAILED, "cut short", reason + " " + trouble if trouble else reason)
 
 
 def _output_parameters(folder: JobFolder) -> dict[str, str]:

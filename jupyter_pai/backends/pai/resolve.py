@@ -13,7 +13,7 @@ from functools import partial
 from ...cloud.alibaba.account import AliyunSettings
 from ...core.errors import SpecError
 from ...core.field_errors import fields
-from ...core.i18n import _, ngettext
+from ...core.i18n import _, join, ngettext
 from ...core.text import parse_size, show_memory
 from ...jobs.spec import JobSpec
 from ..base import Check
@@ -107,12 +107,13 @@ def _size(kind: InstanceType) -> tuple[int, float, float, int, str]:
 def _needed(spec: JobSpec) -> str:
     gpus = _("no GPU") if spec.gpu == 0 else _gpus(spec.gpu or 0)
     parts = (_cores(spec.cpu) if spec.cpu else "", spec.memory, "" if spec.gpu is None else gpus)
-    return ", ".join(filter(None, parts))
+    return join(", ", filter(None, parts))
 
 
 def _has(kind: InstanceType) -> str:
-    gpus = f"{_gpus(kind.gpu)} {kind.gpu_name}".rstrip() if kind.gpu else ""
-    return ", ".join(filter(None, (_cores(kind.cpu), show_memory(kind.memory), gpus)))
+    name = f" {kind.gpu_name}" if kind.gpu_name else ""
+    gpus = _gpus(kind.gpu) + name if kind.gpu else ""
+    return join(", ", filter(None, (_cores(kind.cpu), show_memory(kind.memory), gpus)))
 
 
 def _cores(n: float) -> str:

@@ -176,7 +176,7 @@ class Attributes:
 def _check_table(name: str, value: object) -> None:
     if not isinstance(value, Mapping):
         raise SpecError(
-            f"{name}: {_('a table of names and values is needed')}.",
+            _("{name}: a table of names and values is needed.").format(name=name),
             fix=_("Write it as a dict: {example}").format(example='{"name": "value"}'),
         )
 

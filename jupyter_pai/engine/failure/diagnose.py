@@ -10,9 +10,10 @@ import re
 import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ...backends.runtime import launcher
-from ...core.i18n import _
+from ...core.i18n import Message, _
 from ...core.text import printable
 from ...jobs.state_dir import JobFolder
 from . import known_errors, own_code
@@ -44,7 +45,7 @@ def diagnose(exit_code: int, tail: str, folder: JobFolder | None = None) -> tupl
         reason, fix = _from_report(exit_code, *failure, folder)
     else:
         reason, fix = _diagnose(exit_code, printable(tail, _LINES), folder)
-    return _cut(" ".join(reason.split()), _LONGEST), fix
+    return _one_line(reason), fix
 
 
 def _known(exit_code: int, lines: Sequence[str], folder: JobFolder | None) -> tuple[str, str] | None:
@@ -84,7 +85,8 @@ def _failure(tail: str) -> tuple[str, int] | None:
 def _from_report(exit_code: int, error: str, cell: int, folder: JobFolder | None) -> tuple[str, str]:
     if not error:
         reason, fix = _from_signal(exit_code - 128) if exit_code > 128 else ("", "")
-        return f"{_('The kernel died in cell {n}.').format(n=cell)} {reason}".strip(), fix
+        died = _("The kernel died in cell {n}.").format(n=cell)
+        return died + " " + reason if reason else died, fix
     reason, fix = _known(exit_code, [error], folder) or (error, "")
     return (_("cell {n}: {reason}").format(n=cell, reason=reason) if cell else reason), fix
 
@@ -96,6 +98,18 @@ def _raised(traceback: _Traceback) -> str:
     place = f" ({traceback.place})" if traceback.place else ""
     text = ": ".join(filter(None, [traceback.kind, traceback.message.partition("\n")[0]]))
     return _cut(text, _LONGEST - len(place)) + place
+
+
+def _one_line(reason: str) -> str:
+    """Return a reason in one line of limited length. A message stays translatable: its values are cut."""
+    if not isinstance(reason, Message):
+        return _cut(" ".join(reason.split()), _LONGEST)
+    line = reason.mapped(lambda value: " ".join(value.split()) or " " * bool(value))  # A blank separates two texts.
+    room = _LONGEST
+    while len(line) > _LONGEST and room > 0:
+        room -= len(line) - _LONGEST
+        line = line.mapped(partial(_cut, room=max(room, 1)))
+    return line
 
 
 def _cut(text: str, room: int) -> str:

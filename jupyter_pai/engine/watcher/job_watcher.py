@@ -112,7 +112,7 @@ class WatchedJob:
             from ..failure.diagnose import diagnose  # Only failed jobs need its patterns.
 
             diagnosis, fix = diagnose(report.exit_code, self._tail(report.instance), self.folder)
-            reason = reason or (f"{report.instance}: {diagnosis}" if report.instance else diagnosis)
+            reason = reason or (report.instance + ": " + diagnosis if report.instance else diagnosis)
         return {
             "reason": reason,
             "fix": fix,

@@ -85,6 +85,8 @@ _MIGRATIONS = (
     ALTER TABLE job ADD COLUMN notebook TEXT NOT NULL DEFAULT '';
     CREATE INDEX job_by_notebook ON job (notebook, submitted_at DESC, id);
     """,
+    # Texts of jobs are stored with their originals. Raises the version so that older releases refuse the file.
+    "",
 )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from ...core.i18n import text_from_json
 from ..events import JobEvent
 from ..job import now
 from .database import StoreTable, query, transaction
@@ -31,8 +32,7 @@ class EventTable(StoreTable):
             (after, job_id, job_id, limit),
         )
         return [
-            JobEvent(n, job, datetime.fromtimestamp(time, UTC), kind, json.loads(data))
-            for n, job, time, kind, data in rows
+            JobEvent(n, job, datetime.fromtimestamp(time, UTC), kind, _data(data)) for n, job, time, kind, data in rows
         ]
 
     @query
@@ -44,6 +44,12 @@ class EventTable(StoreTable):
     def last_id(self, db: sqlite3.Connection) -> int:
         """Return the id of the newest event, or 0."""
         return int(db.execute("SELECT coalesce(max(id), 0) FROM event").fetchone()[0])
+
+
+def _data(text: str) -> dict[str, Any]:
+    """Return the data of an event, with the reason in the current language."""
+    data: dict[str, Any] = json.loads(text)
+    return data | {"reason": text_from_json(data["reason"])} if "reason" in data else data
 
 
 def add_event(db: sqlite3.Connection, job_id: str, kind: str, data: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import Conflict, NotFound
-from ...core.i18n import _
+from ...core.i18n import _, text_to_json
 from ..job import Job, JobStatus
 from ..spec import STORED
 from ..state_dir import JobFolder, JobRecord, read_records, state_errors
@@ -100,7 +100,7 @@ class JobTable(StoreTable):
             db.execute("DELETE FROM label WHERE job_id = ?", (job.id,))
             _insert_labels(db, job)
         if (before.status, before.platform_status) != (job.status, job.platform_status):
-            add_event(db, job.id, "status", {"status": job.status.value, "reason": job.reason})
+            add_event(db, job.id, "status", {"status": job.status.value, "reason": text_to_json(job.reason)})
         else:
             add_event(db, job.id, "detail", _difference(before, job))
         key, attach_key = db.execute("SELECT key, attach_key FROM job WHERE id = ?", (job.id,)).fetchone()
@@ -358,7 +358,7 @@ def _row(job: Job) -> dict[str, Any]:
 
 
 def _detail(job: Job) -> str:
-    return json.dumps(job.model_dump(mode="json", include=set(_DETAIL)))
+    return json.dumps(job.model_dump(mode="json", include=set(_DETAIL), context=STORED))
 
 
 def _no_job(word: str) -> NotFound:

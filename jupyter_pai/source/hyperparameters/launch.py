@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from ...core.i18n import _
+from ...core.i18n import _, join
 from .check import PARSE_CALLS, check_value, check_values, names_of, reads_argv, unknown_option
 from .command_line import commands
 from .syntax import Definition, Module, Program, dotted, is_guard
@@ -36,7 +36,7 @@ def refusals(
     given = _Arguments(program, options, args)
     faults = {f"hyperparameters.{name}": text for name, text in check_values(options, hyperparameters)}
     if given.errors:
-        faults["args"] = " ".join(given.errors)
+        faults["args"] = join(" ", given.errors)
     return faults | dict(_missing(program, options, hyperparameters, given))
 
 

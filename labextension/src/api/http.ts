@@ -100,11 +100,10 @@ export class ServerEngine implements IEngine {
   }
 
   private openSocket(): WebSocket {
-    let url = URLExt.join(this.settings.wsUrl, PREFIX, 'stream');
-    if (this.settings.appendToken && this.settings.token) {
-      url += `?token=${encodeURIComponent(this.settings.token)}`;
-    }
-    return new this.settings.WebSocket(url);
+    const { appendToken, token, wsUrl } = this.settings;
+    const parameters = { language: this.language, token: appendToken ? token : '' }; // A WebSocket has no headers.
+    const [path, query] = expandRoute('stream', parameters);
+    return new this.settings.WebSocket(URLExt.join(wsUrl, PREFIX, path) + query);
   }
 
   private readonly stream: JobStream;

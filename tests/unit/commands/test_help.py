@@ -8,9 +8,9 @@ import shlex
 
 import pytest
 
-from jupyter_pai.commands.notebook import words_of
 from jupyter_pai.commands.parser import data, help as texts, jobs, parser as grammar, platforms
 from jupyter_pai.core.i18n import use_language
+from jupyter_pai.source.magic_line import words_of
 
 PROGRAMS = ("jupyter pai", "%pai")
 

@@ -21,10 +21,11 @@ from hypothesis import given, settings, strategies as st
 
 from jupyter_pai.client.summary import duration
 from jupyter_pai.core.errors import Conflict, NotFound, StateError
+from jupyter_pai.core.i18n import _, ngettext, use_language
 from jupyter_pai.engine.data import disk
 from jupyter_pai.jobs.job import Job, JobStatus, now
 from jupyter_pai.jobs.spec import parse_spec
-from jupyter_pai.jobs.state_dir import Home
+from jupyter_pai.jobs.state_dir import ExcludedPath, Home, JobFolder, Packing
 from jupyter_pai.jobs.store import database, jobs as store_module
 from jupyter_pai.jobs.store.query import SORTS, JobFilter
 from jupyter_pai.jobs.store.store import Store
@@ -218,6 +219,41 @@ def test_changed_labels_leave_the_spec_unchanged(store: Store) -> None:
         store.jobs.label("aaaa", {"tem": None, "x": "y"}).result()
     assert store.jobs.label("aaaa", {"best": "yes"}).result() == changed
     assert store.events.read()[-1] == event
+
+
+@pytest.mark.parametrize(("writer", "reader"), [("en", "zh-CN"), ("zh-CN", "en")])
+def test_texts_are_read_in_the_language_of_the_reader(tmp_path: Path, writer: str, reader: str) -> None:
+    """From the database, from one rebuilt from the files, and from events. Texts of a platform pass unchanged."""
+    shown = {"en": ("Out of memory.", "w: 2 GPUs"), "zh-CN": ("内存不足。", "w: 2 块 GPU")}
+    (tmp_path / "jobs" / "aaaa").mkdir(parents=True)
+    (tmp_path / "jobs" / "aaaa" / "spec.json").write_text(job().spec.model_dump_json())
+    with contextlib.closing(Store(tmp_path / "pai.sqlite3")) as store, use_language(writer):
+        notes = ("running", "w: " + ngettext("{n} GPU", "{n} GPUs", 2).format(n=2))
+        store.jobs.insert(job().model_copy(update={"notes": notes}), "key", "").result()
+        store.jobs.update("aaaa", status=JobStatus.FAILED, reason=_("Out of memory."), fix="Out of memory.").result()
+        assert store.events.read()[-1].data["reason"] == shown[writer][0]
+    for _again in range(2):
+        with contextlib.closing(Store(tmp_path / "pai.sqlite3")) as store:
+            for language in (reader, writer):
+                with use_language(language):
+                    found = store.jobs.get("aaaa")
+                    texts = (found.reason, found.notes[1])
+                    assert texts == shown[language]
+                    assert (found.fix, found.notes[0]) == ("Out of memory.", "running")
+                    reasons = [event.data.get("reason") for event in store.events.read()]
+                    assert reasons in ([None, texts[0]], [None])  # A rebuilt database has no earlier events.
+            with use_language(reader):  # A job that was read for another reader.
+                assert json.loads(found.model_dump_json())["reason"] == shown[reader][0]
+        (tmp_path / "pai.sqlite3").unlink()
+
+
+def test_reasons_of_excluded_paths_are_read_in_the_language_of_the_reader(tmp_path: Path) -> None:
+    folder = JobFolder(tmp_path)
+    with use_language("zh-CN"):
+        Packing((ExcludedPath(".cache/", _("not needed by jobs")), ExcludedPath("a", "of a rule"))).write(folder)
+    for language, why in (("en", "not needed by jobs"), ("zh-CN", "从不需要")):
+        with use_language(language):
+            assert [one.why for one in Packing.read(folder).excluded] == [why, "of a rule"]
 
 
 def test_rebuilt_database_restores_labels(tmp_path: Path) -> None:
