@@ -16,9 +16,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
+from jupyter_pai.jobs.logs.file import LogFile
 from jupyter_pai.jobs.metrics.detection.detector import detect
 from jupyter_pai.jobs.metrics.detection.line import Point
 from jupyter_pai.jobs.metrics.detection.state import DetectorState
+from jupyter_pai.jobs.metrics.log_source import LogMetricSource
+from jupyter_pai.jobs.metrics.series import SeriesWriter
 
 from ...support.fuzz import MANY
 
@@ -234,6 +237,19 @@ def test_values_that_are_not_finite_are_metrics() -> None:
 )
 def test_progress(text: str, expected: float | None) -> None:
     assert progress(text) == pytest.approx(expected)
+
+
+def test_values_of_the_last_bar_count_when_the_job_ends(tmp_path: Path) -> None:
+    """They wait for a following line until then."""
+    (tmp_path / "log").mkdir()
+    bar = "\r 50%|█████     | 5/10 [00:01<00:01, 5.0it/s, acc=0.75]\r"
+    LogFile(tmp_path / "log", "worker-0").append(bar.encode(), 1.0)
+    source, writer = LogMetricSource(tmp_path / "log", [], detects=True), SeriesWriter(tmp_path / "series")
+    source.advance(writer, ended=False)
+    assert (writer.at.counts, writer.at.detected_progress) == ({}, 0.5)
+    for _ in range(2):
+        source.advance(writer, ended=True)
+        assert [(point.step, point.value) for point in writer.read("acc")] == [(5, 0.75)]
 
 
 def test_many_equal_lines_are_thinned() -> None:
