@@ -3,6 +3,9 @@
 The first matching rule decides, in this order: `--allow-secret` for single files; names of secret files; `--exclude`;
 `.paiignore`, deepest first, which may include files again with ``!``; `.gitignore`, likewise, from the top of the
 repository; files that jobs never need (version control, caches, virtual environments); `--include`, if set.
+
+Packing a folder selects it. A rule of a repository above that excludes the folder itself, or one of its parents, is
+therefore not applied to its content.
 """
 
 from __future__ import annotations
@@ -73,7 +76,8 @@ class Rules:
         self.pai: list[_Patterns] = []
         self.git: list[_Patterns] = []
         for above in _repository_above(folder) if gitignore else ():
-            self.git += _read(above, ".gitignore", os.path.relpath(folder, above) + "/")
+            prefix = os.path.relpath(folder, above) + "/"
+            self.git += [patterns.without_folder() for patterns in _read(above, ".gitignore", prefix)]
         self._read_own("")
 
     def below(self, path: str, has: Sequence[str]) -> Rules:
@@ -135,8 +139,9 @@ class _Patterns:
         self.title = title
         self.prefix = prefix
         self.base = base
-        self.lines = list(lines)
-        self.spec = _spec(lines)
+        # An index of pathspec does not count empty lines.
+        self.lines = list(filter(None, lines))
+        self.spec = _spec(self.lines)
 
     def match(self, path: str) -> str | None:
         """Return the pattern that excludes `path`; "" if a pattern includes it; None if none matches."""
@@ -144,6 +149,18 @@ class _Patterns:
         if result.include:
             return self.lines[result.index or 0].strip()
         return None if result.include is None else ""
+
+    def without_folder(self) -> _Patterns:
+        """Return the patterns without those that exclude the packed folder or one of its parents."""
+        dropped = set()
+        names = self.prefix.rstrip("/").split("/")
+        for depth in range(1, len(names) + 1):
+            folder = "/".join(names[:depth]) + "/"
+            matches = {n: p.include for n, p in enumerate(self.spec.patterns) if p.match_file(folder)}
+            if matches and list(matches.values())[-1]:  # The last match decides.
+                dropped |= {n for n, excludes in matches.items() if excludes}
+        lines = [line for n, line in enumerate(self.lines) if n not in dropped]
+        return _Patterns(self.title, self.prefix, lines, self.base)
 
 
 def _read(folder: str, name: str, prefix: str, base: str = "") -> list[_Patterns]:

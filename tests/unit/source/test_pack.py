@@ -97,6 +97,29 @@ def test_gitignore_of_the_enclosing_repository_applies(folder: Path) -> None:
     assert paths(notebooks) == ["a.py"]
 
 
+@pytest.mark.parametrize("rules", ["build/\n", "/build\n", "build/*\n", "lab/\n", "*\n!*.log\n", "build/**\nlab\n"])
+def test_packed_folder_may_be_excluded_by_the_enclosing_repository(folder: Path, rules: str) -> None:
+    lab = folder / "build/lab"
+    fill(folder, ".git/HEAD", "build/lab/a.py", "build/lab/sub/b.py", "build/lab/c.tmp")
+    (folder / ".gitignore").write_text(rules + "*.tmp\n")
+    (folder / "build/.gitignore").write_text("*\n")
+    assert paths(lab) == ["a.py", "sub/b.py"]
+    assert left_out(lab)["c.tmp"] == ".gitignore: *.tmp"
+
+
+@pytest.mark.parametrize("rules", ["*\n!*/\n!*.py\n", "/*\n!/lab\n*.csv\n", "lab/*\n!lab/*.py\n"])
+def test_enclosing_repository_may_list_the_files_to_include(folder: Path, rules: str) -> None:
+    fill(folder, ".git/HEAD", "lab/a.py", "lab/b.csv")
+    (folder / ".gitignore").write_text(rules)
+    assert paths(folder / "lab") == ["a.py"]
+
+
+def test_matching_rule_is_named_after_comments_and_empty_lines(folder: Path) -> None:
+    fill(folder, "a.py", "data/x.csv")
+    (folder / ".gitignore").write_text("# Caches\n\n*.tmp\n\n# Data\ndata/\n")
+    assert left_out(folder)["data/"] == ".gitignore: data/"
+
+
 def test_paiignore_overrides_all_but_secrets(folder: Path) -> None:
     fill(folder, "a.py", "data/x.csv", "b.ckpt", ".vscode/s.json", "server.pem")
     (folder / ".gitignore").write_text("data/\n")
