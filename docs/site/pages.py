@@ -26,6 +26,7 @@ _TUTORIALS = ["tutorial", "folder", "metrics", "notebook", "pai"]
 # The pages of the guide, in the order of its table of contents.
 _CONTENTS = (ROOT / "docs/guide/index.md").read_text("utf-8")
 _GUIDE = list(dict.fromkeys(["index", *re.findall(r"\]\((\w+)\.md", _CONTENTS)]))
+_HOW_TO = re.findall(r"\]\(\.\./how-to/(\w+)\.md", _CONTENTS)
 
 # Headings of the navigation with their pages: title, page, and source document.
 _NAVIGATION: Mapping[str, Mapping[str, tuple[str, str]]] = {
@@ -37,6 +38,7 @@ _NAVIGATION: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "Requested features": ("asks.md", "docs/asks.md"),
     },
     "Guide": {f"Guide: {name}": (f"guide/{name}.md", f"docs/guide/{name}.md") for name in _GUIDE},
+    "How-to guides": {f"How to: {name}": (f"how-to/{name}.md", f"docs/how-to/{name}.md") for name in _HOW_TO},
     "For operators": {"For operators": ("operators.md", "docs/operators.md")},
     "For plug-in authors": {"Plug-ins": ("plugins.md", "docs/plugins.md")},
     "For contributors": {
@@ -85,10 +87,10 @@ def _in(language: str, document: str) -> Path:
 
 
 def _title(title: str, path: Path, language: str) -> str:
-    """Return the title in a language: for a tutorial or a page of the guide, its first heading."""
+    """Return the title in a language: for a tutorial, or a page of the guides, its first heading."""
     if path.suffix == ".ipynb":
         heading = cells(path)[0][1]
-    elif path.parent.name == "guide":
+    elif path.parent.name in ("guide", "how-to"):
         heading = path.read_text("utf-8")
     else:
         return word(title, language)

@@ -8,6 +8,7 @@ _CHINESE = {
     "For users": "给用户",
     "Overview": "概览",
     "Guide": "使用指南",
+    "How-to guides": "操作指南",
     "Training contract": "训练约定",
     "The names of the PAI SDK": "PAI SDK 的名字",
     "Requested features": "别人提出的要求",

@@ -151,7 +151,7 @@ class _Patterns:
         return None if result.include is None else ""
 
     def without_folder(self) -> _Patterns:
-        """Return the patterns without those that exclude the packed folder or one of its parents."""
+        """Remove the patterns that exclude the packed folder or one of its parents."""
         dropped = set()
         names = self.prefix.rstrip("/").split("/")
         for depth in range(1, len(names) + 1):

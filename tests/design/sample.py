@@ -39,9 +39,9 @@ def messages() -> list[str]:
 
 
 def sentences() -> list[str]:
-    """Return the sentences of the English guide, from paragraphs, list items and table cells."""
+    """Return the sentences of the English guides, from paragraphs, list items and table cells."""
     rows = []
-    for path in sorted((ROOT / "docs/guide").glob("*.md")):
+    for path in sorted((ROOT / "docs").glob("[gh]*/*.md")):
         if "zh-CN" not in path.name:
             prose = NO_PROSE.sub("", path.read_text("utf-8"))
             for block in re.split(r"\n\s*\n|\n(?=\s*(?:- |\d+\. |\|))|(?<=[^\\]) \| ", prose):

@@ -172,7 +172,7 @@ def test_dependencies_have_a_reason() -> None:
 
 
 # The folders of documents for users.
-FOLDERS = (ROOT, ROOT / "docs", ROOT / "docs/guide")
+FOLDERS = (ROOT, ROOT / "docs", ROOT / "docs/guide", ROOT / "docs/how-to")
 
 
 def pairs() -> list[Path]:
