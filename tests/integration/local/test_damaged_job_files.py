@@ -125,7 +125,7 @@ def test_rerun_without_packed_code_is_rejected(engine: EmbeddedClient, home: Hom
     home.job(handle.id).source.unlink()
     with pytest.raises(NotFound, match="code of job") as caught:
         handle.rerun()
-    assert "--source" in caught.value.fix
+    assert "`source=`" in caught.value.fix
 
 
 def test_output_parameters_are_found_after_a_clock_change(engine: EmbeddedClient, tmp_path: Path) -> None:

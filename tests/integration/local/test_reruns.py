@@ -90,7 +90,7 @@ def test_impossible_resume_is_rejected_with_a_fix(engine: EmbeddedClient, folder
     with pytest.raises(Conflict, match=first.id):
         first.rerun(resume=True)
     home.job(first.id).source.unlink()
-    with pytest.raises(NotFound, match=r"code of job .*--source"):
+    with pytest.raises(NotFound, match=r"code of job .*`source=`"):
         first.rerun()
 
 

@@ -83,7 +83,8 @@ def test_server_log_has_no_errors(ran: Ran) -> None:
     assert "Traceback" not in log
     assert [line for line in log.splitlines() if line.startswith("[E")] == []
     metrics = ran.server.rest("GET", f"/pai/api/v1/jobs/{ran.jobs['reports']}/metrics")["metrics"]
-    assert metrics["fine"] == {"start": 0, "end": 1, "step": [7], "value": [1.0], "time": metrics["fine"]["time"]}
+    expected = {"start": 0, "end": 1, "step": [7], "value": [1.0], "source": "report"}
+    assert metrics["fine"] == expected | {"time": metrics["fine"]["time"]}
     assert ran.server.job(ran.jobs["reports"])["progress"] == 0.0
     assert ran.server.job(ran.jobs["beginnings of reports"])["progress"] == 0.5
     bars = ran.server.rest("GET", f"/pai/api/v1/jobs/{ran.jobs['bars']}/metrics")["metrics"]["any"]
