@@ -173,7 +173,8 @@ def _pip_settings() -> dict[str, str]:
         [sys.executable, "-m", "pip", "config", "list"], check=False, capture_output=True, text=True
     )
     variables: dict[str, str] = {}
-    for line in config.stdout.splitlines():
+    # Variables take precedence over files, but are listed first.
+    for line in sorted(config.stdout.splitlines(), key=lambda text: text.startswith(":env:")):
         key, _equals, value = line.partition("=")
         if variable := _UV_VARIABLES.get(key.rpartition(".")[2]):
             variables[variable] = " ".join(str(ast.literal_eval(value)).split())

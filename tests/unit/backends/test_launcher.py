@@ -113,3 +113,14 @@ def test_satisfied_requirements_create_no_environment(tmp_path: Path) -> None:
     done = launch(tmp_path, "pydantic\n", "python -c 'import sys; print(sys.executable)'", "")
     assert done.stdout == f"{sys.executable}\n"
     assert not os.path.exists(tmp_path / "environments")
+
+
+def test_index_of_a_variable_precedes_that_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For uv, which does not read pip's configuration."""
+    config = tmp_path / "pip.conf"
+    config.write_text("[global]\nindex-url = https://file.example/simple\ntrusted-host = file.example\n")
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(config))
+    monkeypatch.setenv("PIP_INDEX_URL", "https://variable.example/simple")
+    settings = launcher._pip_settings()
+    assert settings["UV_DEFAULT_INDEX"] == "https://variable.example/simple"
+    assert settings["UV_INSECURE_HOST"] == "file.example"
