@@ -37,7 +37,7 @@ class Lease:
         the heartbeat."""
         if self._file is not None:
             return self._beat()
-        file = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        file = os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600)
         with contextlib.ExitStack() as cleanup:
             cleanup.callback(os.close, file)
             locked = filesystem.lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -88,7 +88,7 @@ class Lease:
 def _alone(path: Path) -> Iterator[bool]:
     """Create a file exclusively; yield False if another process has it. A file left by a dead process expires."""
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
         with contextlib.suppress(FileNotFoundError), path.open() as file:
             if filesystem.age(file.fileno()) >= SILENT:

@@ -130,7 +130,7 @@ class Audit:
         """
         with self._lock:
             # Non-blocking: a pipe may have no reader.
-            file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+            file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK, 0o600)
             try:
                 while self._waiting:
                     line = self._waiting[0]

@@ -193,7 +193,7 @@ class _LocalFile(OpenFile):
         # Check first, because opening a pipe would block and opening a device could have effects.
         if not stat.S_ISREG(os.lstat(real).st_mode):
             raise ValueError(_("not a regular file"))
-        self._descriptor = os.open(real, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        self._descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         status = os.fstat(self._descriptor)
         if not stat.S_ISREG(status.st_mode):
             self.close()

@@ -62,7 +62,7 @@ def liveness_of(folder: JobFolder) -> Liveness:
     if shared:
         os.listdir(folder.path)  # Refreshes the cache of a network file system.
     try:
-        lock = os.open(folder.path / "lock", os.O_RDWR | os.O_CLOEXEC)
+        lock = os.open(folder.path / "lock", os.O_RDWR)
     except FileNotFoundError:
         return Liveness.DEAD
     try:

@@ -103,7 +103,7 @@ def spawn(
         "instances": instances, "cleanup": cleanup, "queue": queue, "need": [need.cpu, need.memory, need.gpu],
         "capacity": [capacity.cpu, capacity.memory, capacity.gpus], "secrets": [*secrets],
     }  # fmt: skip
-    lock = os.open(folder.path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    lock = os.open(folder.path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
     try:
         filesystem.lock(lock, fcntl.LOCK_EX)
         sign(lock)

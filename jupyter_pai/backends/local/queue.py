@@ -115,7 +115,7 @@ class Queue:
             self._replace([slot for slot in self.read() if slot.job != job])
 
     def _lock(self) -> FileIO:
-        lock = FileIO(os.open(self.path + ".lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        lock = FileIO(os.open(self.path + ".lock", os.O_CREAT | os.O_RDWR, 0o600))
         with contextlib.suppress(OSError):  # A disk without locks serves one server, which starts one job at a time.
             fcntl.flock(lock, fcntl.LOCK_EX)
         return lock
@@ -123,7 +123,7 @@ class Queue:
     def _is_alive(self, job: str) -> bool:
         """Return whether a job's supervisor or guard is alive. A killed one leaves its entry behind."""
         try:
-            with FileIO(os.open(f"{self.jobs}/{job}/lock", os.O_RDWR | os.O_CLOEXEC)) as lock:
+            with FileIO(os.open(f"{self.jobs}/{job}/lock", os.O_RDWR)) as lock:
                 fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except FileNotFoundError:
             return False
@@ -132,7 +132,7 @@ class Queue:
         return False
 
     def _replace(self, slots: list[Slot]) -> None:
-        flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC
+        flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC
         with FileIO(os.open(self.path + ".new", flags, 0o600), "w") as file:
             file.write("".join(map(str, slots)).encode())
         os.rename(self.path + ".new", self.path)

@@ -140,9 +140,9 @@ class LogFile:
         """Return the number of line ends up to the end of each complete block."""
         counts: array[int] = array("q")
         try:
-            file = os.open(self.line_index, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            file = os.open(self.line_index, os.O_CREAT | os.O_RDWR, 0o600)
         except OSError:
-            file = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)  # The folder is missing or read-only.
+            file = os.open(os.devnull, os.O_RDWR)  # The folder is missing or read-only.
         try:
             known = os.read(file, self.size // _BLOCK * counts.itemsize)
             counts.frombytes(known[: len(known) // counts.itemsize * counts.itemsize])
@@ -181,7 +181,7 @@ class LogFile:
 
 
 def _private(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_CLOEXEC, 0o600)
+    return os.open(path, flags, 0o600)
 
 
 def decode_prefix(data: bytes) -> tuple[str, int]:

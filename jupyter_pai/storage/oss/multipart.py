@@ -109,7 +109,7 @@ class _Checkpoint:
     def __enter__(self) -> Self:
         with contextlib.suppress(OSError):
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
             if filesystem.lock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB) is False:
                 self.__exit__()
             else:

@@ -23,7 +23,7 @@ class UsageSampler:
     """Samples the descendants of this process."""
 
     def __init__(self, path: str, gpus: tuple[int, ...]) -> None:
-        self.file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self.file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
         self.gpus = gpus
         self.nvml: Nvml | None = None
         self.begun = self.last = time.monotonic()

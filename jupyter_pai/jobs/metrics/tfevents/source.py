@@ -202,7 +202,7 @@ def _size(path: Path) -> int:
 
 def _read(path: Path, start: int, size: int) -> bytes:
     """Read bytes of a regular file. Never blocks, whatever kind of file it became."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         return os.pread(descriptor, size, start) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
     finally:
