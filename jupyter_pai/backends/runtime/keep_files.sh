@@ -1,7 +1,7 @@
 # Runs "$pai_command", then copies the files that it wrote in the working folder to "$pai_kept". Exits with its exit
 # code. Set before, with the prefix pai_ that no variable of a job has: command, kept, most (bytes), seconds, never and
 # allowed (patterns of names), too_large and too_slow (messages). Needs a shell and `tar`. Uses `ls`, `mkdir` and
-# `sleep` if they exist.
+# `sleep` if they exist: with `sleep`, TensorBoard event files are also copied while the command runs.
 pai_line_end='
 '
 
@@ -52,10 +52,47 @@ END
   done
 }
 
+is_older() {
+  case $pai_line_end$pai_before$pai_line_end in *"$pai_line_end$1$pai_line_end"*) return 0 ;; esac
+  return 1
+}
+
+copy() {
+  [ -d "$pai_kept" ] || mkdir -p "$pai_kept"
+  tar -cf - "$@" 3>&- | tar -xmf - -C "$pai_kept" 3>&- # The log is not theirs: they may outlive this script.
+}
+
+# Copies event files that have grown: soon at first, then at most twice a minute, and less often in a large folder.
+follow() {
+  pause=1 copied='' sleeper=''
+  trap '[ -z "$sleeper" ] || kill "$sleeper" 2>/dev/null; exit' TERM # Not within a copy.
+  while :; do
+    sleep "$pause" &
+    sleeper=$!
+    wait "$sleeper" || return
+    sleeper=''
+    read -r begun _ </proc/uptime
+    set -- && sizes=''
+    while IFS= read -r pai_file; do
+      case ${pai_file##*/} in *tfevents*) is_older "$pai_file" && continue ;; *) continue ;; esac
+      size=$(size_of "$pai_file") && [ -n "$size" ] && [ "$size" -le "$pai_most" ] || continue
+      sizes=$sizes$size:$pai_file$pai_line_end
+      case $pai_line_end$copied in *"$pai_line_end$size:$pai_file$pai_line_end"*) ;; *) set -- "$@" "$pai_file" ;; esac
+    done <<END
+$(written .)
+END
+    [ $# = 0 ] || copy "$@"
+    copied=$sizes pause=$((pause * 2))
+    [ "$pause" -le 30 ] || pause=30
+    read -r ended _ </proc/uptime
+    pause=$((pause + 20 * (${ended%.*} - ${begun%.*})))
+  done
+}
+
 keep() {
   sizes='' largest=0
   while IFS= read -r pai_file; do
-    case $pai_line_end$pai_before$pai_line_end in *"$pai_line_end$pai_file$pai_line_end"*) continue ;; esac
+    is_older "$pai_file" && continue
     size=$(size_of "$pai_file") && [ -n "$size" ] || continue
     sizes=$sizes"$size $pai_file"$pai_line_end
     [ "$size" -le "$largest" ] || largest=$size
@@ -64,13 +101,11 @@ $(written .)
 END
   [ -n "$sizes" ] || return
   choose
-  [ "${RANK:-0}" = 0 ] || pai_kept=$pai_kept/worker-$RANK
-  [ -d "$pai_kept" ] || mkdir -p "$pai_kept"
   set --
   while IFS= read -r pai_file; do
     [ -z "$pai_file" ] || set -- "$@" "$pai_file"
     if [ $# = 200 ] || { [ -z "$pai_file" ] && [ $# != 0 ]; }; then
-      tar -cf - "$@" 3>&- | tar -xmf - -C "$pai_kept" 3>&- # The log is not theirs: they may outlive this script.
+      copy "$@"
       set --
     fi
   done <<END
@@ -87,14 +122,27 @@ wait_for() {
   done
 }
 
+[ "${RANK:-0}" = 0 ] || pai_kept=$pai_kept/worker-$RANK
 pai_before=$(written .)
 pai_job='' pai_stop=''
 trap 'pai_stop=1; [ -z "$pai_job" ] || kill -TERM "$pai_job" 2>/dev/null' TERM
 sh -c "$pai_command" </dev/null &
 pai_job=$!
 [ -z "$pai_stop" ] || kill -TERM "$pai_job" # It came before the command had started.
+if command -v sleep >/dev/null; then
+  follow 3>&- >/dev/null 2>&1 </dev/null &
+  follower=$!
+fi
 wait_for "$pai_job"
 pai_result=$?
+if [ "${follower:-}" ]; then
+  kill "$follower" 2>/dev/null
+  # Shells lose a signal that arrives while they start a process in the background.
+  while sleep 1 && kill "$follower"; do :; done >/dev/null 2>&1 </dev/null &
+  again=$!
+  wait_for "$follower"
+  kill "$again" 2>/dev/null
+fi
 { keep 3>&1 >/dev/null 2>&1; } &
 keeper=$!
 if command -v sleep >/dev/null; then

@@ -6,17 +6,18 @@ Event files only grow, so only new bytes are fetched. The local copy needs no Te
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
 
+from ...core import contract
 from ...core.errors import EngineError
 from ...jobs.job import Job
 from ...jobs.state_dir import JobFolder, state_errors
 from ...storage.base import File, Storage
 
-_CHANNEL = "tensorboard"
+_CHANNELS = ("tensorboard", contract.FILES)
 _CHUNK = 1 << 20
 # The most bytes of one refresh, and of one job.
 _REFRESH_BYTES = 64 << 20
@@ -26,20 +27,23 @@ _MOST_FILES = 500
 
 def event_files_of(job: Job, folder: JobFolder, storage_of: Callable[[str, str], Storage]) -> RemoteEventFiles | None:
     """Return the remote event files of a job; None if it has none, or they are on this machine."""
-    uri = job.outputs.get(_CHANNEL, "")
-    if "://" not in uri or uri.startswith("file://"):
-        return None
-    return RemoteEventFiles(uri, folder.curves, lambda: storage_of(uri, job.profile))
+    uris = [uri for channel in _CHANNELS if "://" in (uri := job.outputs.get(channel, ""))]
+    uris = [uri for uri in uris if not uri.startswith("file://")]
+    return RemoteEventFiles(uris, folder.curves, lambda uri: storage_of(uri, job.profile)) if uris else None
 
 
 class RemoteEventFiles:
-    """The event files below a URI, copied to a folder. Several processes may refresh them at a time: each writes the
-    same bytes at the same offset."""
+    """The event files below some URIs, copied to a folder. Several processes may refresh them at a time: each writes
+    the same bytes at the same offset."""
 
     def __init__(
-        self, uri: str, folder: Path, storage_of: Callable[[], Storage], refresh_bytes: int = _REFRESH_BYTES
+        self,
+        uris: Sequence[str],
+        folder: Path,
+        storage_of: Callable[[str], Storage],
+        refresh_bytes: int = _REFRESH_BYTES,
     ) -> None:
-        self.uri = uri.rstrip("/") + "/"
+        self.uris = [uri.rstrip("/") + "/" for uri in uris]
         self.folder = folder
         self.storage_of = storage_of
         self.refresh_bytes = refresh_bytes
@@ -50,16 +54,18 @@ class RemoteEventFiles:
         Raises:
             PaiError: if the storage cannot be read.
         """
-        left, storage = self.refresh_bytes, self.storage_of()
-        for file in self._grown(storage):
-            left -= self._fetch(storage, file, left)
-            if left <= 0:
-                return False
+        left = self.refresh_bytes
+        for uri in self.uris:
+            storage = self.storage_of(uri)
+            for file in self._grown(storage, uri):
+                left -= self._fetch(storage, uri, file, left)
+                if left <= 0:
+                    return False
         return True
 
-    def _grown(self, storage: Storage) -> list[File]:
+    def _grown(self, storage: Storage, uri: str) -> list[File]:
         """Return the files that have grown, up to the limits on number and size."""
-        files = [file for file in storage.list(self.uri) if "tfevents" in file.path and not file.problem][:_MOST_FILES]
+        files = [file for file in storage.list(uri) if "tfevents" in file.path and not file.problem][:_MOST_FILES]
         totals = accumulate(file.size for file in files)
         return [
             file
@@ -67,7 +73,7 @@ class RemoteEventFiles:
             if total <= _MOST_BYTES and file.size > _size(self.folder / file.path)
         ]
 
-    def _fetch(self, storage: Storage, file: File, most: int) -> int:
+    def _fetch(self, storage: Storage, uri: str, file: File, most: int) -> int:
         """Fetch new bytes of a file and return their number. Later bytes follow with the next refresh."""
         target = self.folder / file.path
         if not target.resolve().is_relative_to(self.folder.resolve()):
@@ -76,7 +82,7 @@ class RemoteEventFiles:
         with state_errors(self.folder):
             target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with storage.open(self.uri, file.path) as source, open_copy(target) as local:
+            with storage.open(uri, file.path) as source, open_copy(target) as local:
                 end = min(source.file.size, start + most)
                 while offset < end and (data := source.read(offset, min(_CHUNK, end - offset))):
                     offset += os.pwrite(local, data, offset)
@@ -101,7 +107,7 @@ def open_copy(path: Path) -> Iterator[int]:
         StateError: if it cannot be written.
     """
     with state_errors(path.parent):
-        file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
         try:
             yield file
         finally:

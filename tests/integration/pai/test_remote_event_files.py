@@ -25,7 +25,7 @@ import os, sys, time
 from pathlib import Path
 sys.path.insert(0, {root!r})
 from tests.support.event_writers import event, opened, records, simple
-place = Path(os.environ["PAI_OUTPUT_TENSORBOARD"]) / "eval"
+place = Path({place}) / "eval"
 place.mkdir(parents=True, exist_ok=True)
 with open(place / "events.out.tfevents.1.x", "ab", 0) as file:
     now = time.time()
@@ -38,8 +38,11 @@ with open(place / "events.out.tfevents.1.x", "ab", 0) as file:
 """
 
 
-def train(engine: EmbeddedClient, folder: Path, go_on: Path) -> JobHandle:
-    script(folder, TRAIN.format(root=str(Path(__file__).parents[3]), go_on=str(go_on)))
+CHANNEL = "os.environ['PAI_OUTPUT_TENSORBOARD']"
+
+
+def train(engine: EmbeddedClient, folder: Path, go_on: Path, place: str = CHANNEL) -> JobHandle:
+    script(folder, TRAIN.format(root=str(Path(__file__).parents[3]), go_on=str(go_on), place=place))
     return submit(engine, f"{sys.executable} train.py", folder, profile="pai")
 
 
@@ -48,11 +51,12 @@ def steps(engine: EmbeddedClient, job: JobHandle) -> int:
     return int(result["eval/loss"]["end"]) if "eval/loss" in result else 0
 
 
+@pytest.mark.parametrize("place", [CHANNEL, "'.'"], ids=["channel", "beside the code"])
 @pytest.mark.parametrize("timings", [Timings(event_files=0.2)])
 def test_metrics_grow_while_followed_and_are_complete(
-    engine: EmbeddedClient, pai: StandIn, folder: Path, tmp_path: Path
+    engine: EmbeddedClient, pai: StandIn, folder: Path, tmp_path: Path, place: str
 ) -> None:
-    job = train(engine, folder, tmp_path / "go on")
+    job = train(engine, folder, tmp_path / "go on", place)
     watching = threading.Thread(target=lambda: list(job.follow()))
     watching.start()
     try:
@@ -70,7 +74,7 @@ def test_metrics_grow_while_followed_and_are_complete(
 
 def mirror(place: Path, storage: Storage | None = None, **options: int) -> RemoteEventFiles:
     uri = (place / "there").as_uri()
-    return RemoteEventFiles(uri, place / "here", lambda: storage or LocalStorage(), **options)
+    return RemoteEventFiles([uri], place / "here", lambda _uri: storage or LocalStorage(), **options)
 
 
 def write(place: Path, name: str, *steps: int) -> Path:

@@ -121,6 +121,27 @@ def test_instances_have_folders_of_their_own(work: Path) -> None:
     assert kept(work) == {"worker-2/a": 2}
 
 
+@pytest.mark.parametrize("shell", ["/bin/dash", "/bin/bash", "/bin/bash --posix"])
+def test_event_files_are_copied_while_the_command_runs(work: Path, shell: str) -> None:
+    (work / "old.tfevents").write_text("packed too late")
+    command = (
+        "mkdir -p runs/a; echo 1 > runs/a/events.out.tfevents.1; echo 2 > model.bin; "
+        "until [ -s ../kept/runs/a/events.out.tfevents.1 ]; do sleep 0.01; done; ls -R ../kept; "
+        "echo 3 >> runs/a/events.out.tfevents.1; "
+        "until [ $(wc -c < ../kept/runs/a/events.out.tfevents.1) = 4 ]; do sleep 0.01; done; exit 3"
+    )
+    code, output = run(work, command, shell)
+    assert (code, "model.bin" in output, "old.tfevents" in output) == (3, False, False)
+    assert kept(work) == {"runs/a/events.out.tfevents.1": 4, "model.bin": 2}
+
+
+@pytest.mark.parametrize("shell", ["/bin/dash", "/bin/bash", "/bin/bash --posix"])
+def test_short_commands_end(work: Path, shell: str) -> None:
+    """The copy of event files begins while such a command ends."""
+    for number in range(100):
+        assert run(work, f"exit {number}", shell) == (number, "")
+
+
 def test_time_limit_ends_the_copy(work: Path, bare: str) -> None:
     started, gate = work.with_name("started"), work.with_name("gate")
     os.mkfifo(started)
