@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from ... import report
 from ...core import contract
 from ...core.i18n import _
 from ...core.text import show_size
@@ -53,9 +54,15 @@ while [ "$pai_import_paths" ]; do
   export PYTHONPATH
   case $pai_import_paths in *:*) pai_import_paths=${{pai_import_paths%:*}};; *) pai_import_paths=;; esac
 done
-if [ "$pai_figures" ] && mkdir -p /tmp/jupyter-pai; then
-  printf '%s' "$pai_figures" >/tmp/jupyter-pai/jupyter_pai_figures.py
-  export PYTHONPATH="${{PYTHONPATH:+$PYTHONPATH:}}/tmp/jupyter-pai" MPLBACKEND="${{MPLBACKEND:-{contract.MPLBACKEND}}}"
+mkdir -p /tmp/jupyter-pai
+# Unless the image has the whole package.
+if ! python -c 'import importlib.util, sys; sys.exit(not importlib.util.find_spec("jupyter_pai"))' 2>/dev/null; then
+  mkdir -p /tmp/jupyter-pai/jupyter_pai && : >/tmp/jupyter-pai/jupyter_pai/__init__.py
+  printf '%s' "$pai_report" >/tmp/jupyter-pai/jupyter_pai/report.py
+fi
+export JUPYTER_PAI_JOB_ID="$pai_id" PYTHONPATH="${{PYTHONPATH:+$PYTHONPATH:}}/tmp/jupyter-pai"
+if [ "$pai_figures" ] && printf '%s' "$pai_figures" >/tmp/jupyter-pai/jupyter_pai_figures.py; then
+  export MPLBACKEND="${{MPLBACKEND:-{contract.MPLBACKEND}}}"
   export PAI_OUTPUT_FIGURES="${{PAI_OUTPUT_FIGURES:-/ml/output/figures}}"
 fi
 [ -e /ml/output/logs ] || ln -s tensorboard /ml/output/logs 2>/dev/null
@@ -88,7 +95,7 @@ def request_body(job: Job, target: Destination) -> dict[str, Any]:
             "TrainingJobName": spec.name,
             "TrainingJobDescription": options.description,
             "WorkspaceId": target.workspace_id,
-            "AlgorithmSpec": _algorithm(spec, options, job.outputs, target),
+            "AlgorithmSpec": _algorithm(job, options, target),
             "ComputeResource": _compute(spec, options),
             "HyperParameters": [{"Name": name, "Value": value} for name, value in spec.hyperparameters.items()],
             "InputChannels": [_input(name, uri, options) for name, uri in spec.inputs.items()],
@@ -114,10 +121,11 @@ def request_body(job: Job, target: Destination) -> dict[str, Any]:
     )
 
 
-def _algorithm(spec: JobSpec, options: PaiOptions, outputs: Mapping[str, str], target: Destination) -> dict[str, Any]:
+def _algorithm(job: Job, options: PaiOptions, target: Destination) -> dict[str, Any]:
+    spec = job.staged_spec
     return _filled(
         {
-            "Command": ["sh", "-c", script_of(spec, target)],
+            "Command": ["sh", "-c", script_of(job, target)],
             "Image": spec.image,
             "JobType": options.job_type,
             "CodeDir": _code_dir(target.code_uri) if target.code_uri else None,
@@ -125,7 +133,7 @@ def _algorithm(spec: JobSpec, options: PaiOptions, outputs: Mapping[str, str], t
             # Without the property, appended TensorBoard data appears only at the job's end.
             "OutputChannels": [
                 _filled({"Name": name, "Required": name == "model", "Properties": _PROPERTIES.get(name)})
-                for name in outputs
+                for name in job.outputs
             ],
             "MetricDefinitions": [{"Name": one.name, "Regex": one.regex} for one in spec.metric_definitions],
             "ProgressDefinitions": _filled(
@@ -211,20 +219,23 @@ def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in (None, "", [], {}) and value is not False}
 
 
-def script_of(spec: JobSpec, target: Destination) -> str:
-    """Return the script that ``sh -c`` runs for a spec, in /ml/usercode/.
+def script_of(job: Job, target: Destination) -> str:
+    """Return the script that ``sh -c`` runs for a job, in /ml/usercode/.
 
     ``$PAI_USER_ARGS`` in the command is substituted already (`JobSpec.command_line`), since no shell would unquote the
     platform's variable. The command runs in a shell of its own, so that options of `set` or a trailing comment do not
     affect this script; stdin is empty, as on every backend.
     """
+    spec = job.staged_spec
     limits = {"size": show_size(target.files_limit), "n": target.files_time_limit}
     too_large = _("Files beside the code were not kept, as they exceed {size} together (`files_limit`):")
     too_slow = _("Not all files beside the code were kept: it took more than {n} seconds (`files_time_limit`).")
     figures = "" if spec.runs_notebook else (_RUNTIME / "plots/jupyter_pai_figures.py").read_text("utf-8")
     variables = {
+        "id": job.id,
         "several": "1" if spec.instance_count > 1 else "",
         "figures": figures,
+        "report": Path(report.__file__).read_text("utf-8"),
         "import_paths": ":".join(target.import_paths),
         "args": contract.user_args(spec.hyperparameters, spec.args) if spec.args else "",
         "command": spec.command_line,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import venv
 from pathlib import Path
 
 from jupyter_pai.client.embedded import EmbeddedClient
@@ -70,6 +72,16 @@ def test_figures_are_an_output(engine: EmbeddedClient, pai: StandIn, folder: Pat
     job = submit(engine, folder=folder, entry_point="train.py", profile="pai").wait()
     assert job.status == "succeeded", job.logs()
     assert [file["path"] for file in job.files("figures")] == ["figure-1.png"]
+
+
+def test_script_reports_without_the_package(engine: EmbeddedClient, pai: StandIn, folder: Path, tmp_path: Path) -> None:
+    venv.create(tmp_path / "python", symlinks=True)
+    variables = {"PATH": f"{tmp_path}/python/bin:{os.environ['PATH']}"}
+    script(folder, "from jupyter_pai import report; report.metric('gain', 0.5, step=3); print(report.__file__)")
+    job = submit(engine, folder=folder, entry_point="train.py", profile="pai", environment=variables).wait()
+    assert job.status == "succeeded", job.logs()
+    assert "/tmp/jupyter-pai/jupyter_pai/report.py" in job.logs()
+    assert [(point.step, point.value) for point in job.metrics()] == [(3, 0.5)]
 
 
 def test_own_channel_of_that_name_wins(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
