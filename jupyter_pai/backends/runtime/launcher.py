@@ -20,12 +20,14 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 import sysconfig
 import time
+from collections.abc import Iterator
 
 # Exit code of a job whose environment could not be created; not used by shells.
 FAILED = 97
@@ -70,7 +72,7 @@ def prepare(requirements: str, environments: str, uv: str = "", image: str = "")
         text = file.read()
     if satisfied(text):
         return sys.executable
-    folder = os.path.join(environments, key(text, image))
+    folder = os.path.join(environments, key(text, image, os.path.dirname(requirements)))
     python = os.path.join(folder, "bin", "python")
     ready = os.path.join(folder, "ready")
     os.makedirs(environments, exist_ok=True)
@@ -120,10 +122,50 @@ def _make(folder: str, python: str, requirements: str, uv: str) -> None:
     print(_("pai: requirements ready after {seconds:.1f} s").format(seconds=time.monotonic() - begun), flush=True)
 
 
-def key(requirements: str, image: str = "") -> str:
-    """Return the folder name of an environment for requirements, this interpreter and an image."""
-    words = filter(None, (requirements, sys.executable, sys.version, image))
+def key(requirements: str, image: str = "", folder: str = "") -> str:
+    """Return the folder name of an environment for requirements, this interpreter and an image. Files that the
+    requirements name by a path, here or in `folder`, count with their content."""
+    words = filter(None, (requirements, sys.executable, sys.version, image, *_contents(requirements, folder, set())))
     return hashlib.sha256("\0".join(words).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+_LOCAL = re.compile(r"\s*(?:(-[rce]|--requirement|--constraint|--editable)[\s=]*|[^\s#@]+\s*@\s*)?([^\s;#\[]+)")
+_METADATA = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
+
+
+def _contents(requirements: str, folder: str, seen: set[str]) -> Iterator[str]:
+    """Yield digests of the files that requirements name by a path: packages, folders of packages, and other files of
+    requirements. Of an editable folder, which is imported in place, only the metadata counts."""
+    for option, word in filter(
+        None, (match and match.groups() for match in map(_LOCAL.match, requirements.splitlines()))
+    ):
+        path = re.sub("^file:(//)?", "", word)
+        if not option and "/" not in path and path != ".":
+            continue
+        path = next(filter(os.path.exists, (os.path.join(folder, path), path)), "")
+        if os.path.isfile(path):
+            yield _digest(path)
+            if option in ("-r", "-c", "--requirement", "--constraint") and path not in seen:
+                with open(path, encoding="utf-8", errors="replace") as file:
+                    yield from _contents(file.read(), os.path.dirname(path), seen | {path})
+        elif path:
+            editable = option in ("-e", "--editable")
+            found = [os.path.join(path, name) for name in _METADATA] if editable else _files_below(path)
+            yield from (f"{os.path.relpath(file, path)} {_digest(file)}" for file in found if os.path.isfile(file))
+
+
+def _files_below(folder: str) -> Iterator[str]:
+    for top, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in (".git", "__pycache__"))
+        yield from (os.path.join(top, name) for name in sorted(files))
+
+
+def _digest(path: str) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while data := file.read(1 << 20):
+            digest.update(data)
+    return digest.hexdigest()
 
 
 def satisfied(requirements: str) -> bool:

@@ -24,12 +24,12 @@ from .test_notebook_jobs import run, write
 TINY = "tiny_pai_packages"
 
 
-def make_wheel(folder: Path, version: str = "1", requires: str = "") -> Path:
+def make_wheel(folder: Path, version: str = "1", requires: str = "", more: str = "") -> Path:
     """Write a wheel with one module. Building one needs seconds."""
     path = folder / f"{TINY}-{version}-py3-none-any.whl"
     info = f"{TINY}-{version}.dist-info"
     files = {
-        f"{TINY}.py": f"version = {version!r}\n",
+        f"{TINY}.py": f"version = {version!r}\n{more}",
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {TINY}\nVersion: {version}\n{requires}",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         f"{info}/entry_points.txt": f"[console_scripts]\ntiny-pai = {TINY}:print\n",
@@ -118,6 +118,15 @@ def test_environment_of_requirements_is_unchanged(
     handle = submit(engine, f"python -c 'import {TINY}; print({TINY}.version)'", requirements=[str(one)])
     check_end(handle, home)
     assert handle.logs().endswith("1\n")
+
+
+def test_changed_wheel_of_the_code_is_installed(engine: EmbeddedClient, home: Home, folder: Path) -> None:
+    for text in ("one", "two"):
+        wheel = make_wheel(folder, more=f"text = {text!r}\n")
+        (folder / "requirements.txt").write_text(f"./{wheel.name}\n")
+        handle = submit(engine, f"python -c 'import {TINY}; print({TINY}.text)'", folder=folder)
+        check_end(handle, home)
+        assert handle.logs().endswith(f"{text}\n")
 
 
 def test_conda_is_refused_with_the_fix(

@@ -39,6 +39,43 @@ def test_environment_key_depends_on_the_requirements() -> None:
     assert launcher.key("a") != launcher.key("b")
 
 
+@pytest.mark.parametrize(
+    ("line", "path"),
+    [
+        ("./ours.whl", "ours.whl"),
+        ("ours @ file://{folder}/ours.whl  # a comment", "ours.whl"),
+        ("{folder}/ours.whl[extra]; python_version > '3'", "ours.whl"),
+        (".", "src/ours/code.py"),
+        ("./vendored", "vendored/code.py"),
+        ("-e .", "pyproject.toml"),
+        ("--editable=./vendored", "vendored/setup.py"),
+        ("-r base.txt", "base.txt"),
+        ("-rmore/base.txt", "more/base.txt"),
+        ("--requirement more/nested.txt", "more/base.txt"),
+        ("-c constraints.txt", "constraints.txt"),
+    ],
+)
+def test_environment_key_depends_on_local_files(tmp_path: Path, line: str, path: str) -> None:
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / path).write_text("rich")
+    (tmp_path / "more").mkdir(exist_ok=True)
+    (tmp_path / "more/nested.txt").write_text("-r base.txt\n-r nested.txt\n")
+    line = line.format(folder=tmp_path)
+    keys = [launcher.key(f"rich\n{line}\n", folder=str(tmp_path)) for _ in range(2)]
+    (tmp_path / path).write_text("rich<99")
+    assert keys == [keys[0]] * 2 != [launcher.key(f"rich\n{line}\n", folder=str(tmp_path))] * 2
+
+
+def test_environment_key_is_the_same_for_other_code(tmp_path: Path) -> None:
+    (tmp_path / "rich").mkdir()
+    (tmp_path / "pyproject.toml").write_text("[project]")
+    for line in ("-e .", "rich", "rich @ https://example.com/rich.whl", "-r missing.txt"):
+        (tmp_path / "rich/code.py").write_text("1")
+        before = launcher.key(line, folder=str(tmp_path))
+        (tmp_path / "rich/code.py").write_text("2")
+        assert launcher.key(line, folder=str(tmp_path)) == before
+
+
 def test_shims_run_the_given_interpreter(tmp_path: Path) -> None:
     odd = tmp_path / "it's here"
     odd.mkdir()
