@@ -183,7 +183,15 @@ class InPlaceJob:
         """Return the job, which has ended."""
         return self
 
-    def rerun(self, *, backend: str = "", resume: bool = False, confirmed: bool = False, **changes: Any) -> InPlaceJob:
+    def rerun(
+        self,
+        *,
+        backend: str = "",
+        resume: bool = False,
+        confirmed: bool = False,
+        anyway: bool = False,
+        **changes: Any,
+    ) -> InPlaceJob:
         """Run the code again with changed fields and return the new job. Tables are merged; None removes a name."""
         fields = dict(self.spec)
         for field, value in changes.items():
