@@ -160,11 +160,13 @@ def finish_copy(
     number, pause = copy["id"], 0.02
     try:
         while copy["status"] in ("waiting", "running"):
+            if progress:
+                progress(copy["done"], copy["bytes"])
             time.sleep(pause)
             pause = min(pause * 1.5, _POLL_INTERVAL)
             copy = call("copy", number)
-            if progress:
-                progress(copy["done"], copy["bytes"])
+        if progress and copy["status"] == "done":
+            progress(copy["done"], copy["bytes"])
     except BaseException:
         with contextlib.suppress(PaiError):
             call("cancel_copy", number)

@@ -386,5 +386,6 @@ def get_job(job: str) -> JobHandle:
 
 def list_jobs(**query: Any) -> list[JobHandle]:
     """Return jobs, newest first. Keywords: `status`, `name`, `label`, `backend`, `notebook`, `limit`, `offset`, `sort`,
-    `order`."""
+    `order`. `status`, `label` and `backend` are texts or lists of texts."""
+    query |= {name: [query[name]] for name in ("status", "label", "backend") if isinstance(query.get(name), str)}
     return [JobHandle(job) for job in connect().call("list_jobs", **query)["jobs"]]

@@ -135,3 +135,10 @@ def test_estimator_agrees_with_submit(current: Path) -> None:
     failed = Estimator(command="python -c 'import nonsense_package'", instance_type="local")
     with pytest.raises(jupyter_pai.JobFailed, match=r'`requirements=\["nonsense_package"\]`'):
         failed.fit(show_logs=False)
+
+
+def test_jobs_are_listed_by_one_text_or_several(current: Path) -> None:
+    jobs = [jupyter_pai.submit("train.py", labels={"run": name}, wait=True) for name in ("one", "two", "three")]
+    assert [job.id for job in jupyter_pai.list_jobs(label="run=one", status="succeeded")] == [jobs[0].id]
+    assert [job.id for job in jupyter_pai.list_jobs(label=["run=one"], backend="local")] == [jobs[0].id]
+    assert jupyter_pai.list_jobs(status="failed") == []
