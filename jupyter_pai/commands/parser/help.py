@@ -108,7 +108,7 @@ EXAMPLES: dict[str, _Examples] = {
     "disk": ((N_("Show disk usage"), "disk"),),
     "adopt": (
         (N_("List the jobs of the account"), "adopt --backend pai --limit 50"),
-        (N_("Import a job by its ID on the platform"), "adopt dlc1x2y3z4 --backend pai"),
+        (N_("Import a job by its ID on the platform"), "adopt train1x2y3z4 --backend pai"),
     ),
     "ls": (
         (N_("List a folder"), "ls oss://my-bucket/data/"),

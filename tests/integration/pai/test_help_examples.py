@@ -31,7 +31,7 @@ TRAIN = """
     for channel, name in (("MODEL", "weights.txt"), ("CHECKPOINTS", "step-1.txt")):
         pathlib.Path(os.environ[f"PAI_OUTPUT_{channel}"], name).write_text("1")
 """
-# The verbs whose examples need a job on the platform, and those that need a Jupyter server or a notebook.
+# Verbs with examples for jobs of the platform; verbs with examples for a Jupyter server or a notebook.
 REMOTE = ("models", "terminal", "adopt")
 ELSEWHERE = ("tensorboard", "form")
 
@@ -74,7 +74,7 @@ def test_examples_on_jobs_of_a_platform_run(run: Callable[..., str], cli: Cli, f
     until(lambda: "running" in run("show"))
     jobs = json.loads(run("adopt --backend pai --json"))["jobs"]
     for line in lines("models", "terminal", "adopt"):
-        run(line.replace("dlc1x2y3z4", jobs[0]["remote_id"]))
+        run(line.replace("train1x2y3z4", jobs[0]["remote_id"]))
     run("stop last")
     for line, message in zip(lines(*ELSEWHERE), [*["requires a Jupyter server"] * 3, "in notebooks only"], strict=True):
         assert message in cli(*shlex.split(line)).stderr
