@@ -6,11 +6,13 @@ import contextlib
 import json
 import os
 from collections.abc import Iterable
+from pathlib import Path
 
+from ...core.filesystem import replace_file
 from ...jobs.state_dir import Home
 
 _NAME = "downloads"
-# Bytes of the record; only its end is read.
+# Bytes of the record that are read: its end. A record of twice this size is cut.
 _LARGEST = 4 << 20
 
 
@@ -18,23 +20,30 @@ def record(home: Home, paths: Iterable[str]) -> None:
     """Append downloaded files with their modification times. A full disk loses the record only."""
     with contextlib.suppress(OSError):
         lines = [json.dumps([os.path.realpath(path), os.stat(path).st_mtime_ns]) for path in paths]
-        with open(home.path / _NAME, "a", encoding="utf-8") as file:
+        path = home.path / _NAME
+        with open(path, "a", encoding="utf-8") as file:
             file.write("".join(f"{line}\n" for line in lines))
+        if path.stat().st_size > 2 * _LARGEST:
+            end = _end(path)
+            with replace_file(path) as file:
+                file.write(end.decode("utf-8", "replace"))
 
 
 def downloaded(home: Home, folder: str, paths: Iterable[str]) -> set[str]:
     """Return the paths, relative to `folder`, that were downloaded and have not been modified since."""
     known: dict[str, int] = {}
-    try:
-        with open(home.path / _NAME, "rb") as file:
-            file.seek(max(file.seek(0, os.SEEK_END) - _LARGEST, 0))
-            for line in file:
-                with contextlib.suppress(ValueError, TypeError):  # The first line may be cut off.
-                    path, modified = json.loads(line)
-                    known[path] = modified
-    except OSError:
-        return set()
+    with contextlib.suppress(OSError):
+        for line in _end(home.path / _NAME).splitlines():
+            with contextlib.suppress(ValueError, TypeError):  # The first line may be cut off.
+                path, modified = json.loads(line)
+                known[path] = modified
     return {path for path in paths if _is_same(os.path.realpath(os.path.join(folder, path)), known)}
+
+
+def _end(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        file.seek(max(file.seek(0, os.SEEK_END) - _LARGEST, 0))
+        return file.read()
 
 
 def _is_same(path: str, known: dict[str, int]) -> bool:
