@@ -26,7 +26,6 @@ _RAISED = re.compile(r"([A-Za-z_][\w.]{0,200})(?::(?: (.*))?)?$")
 _CLASS = re.compile(r"(?:\w+\.)*_*[A-Z]\w*$")
 # Folders of installed code, and names that are not files.
 _FOREIGN = re.compile(r"/(?:site|dist)-packages/|/lib/python\d|/bin/[^/]+$|^<")
-_CODE = re.compile(r".*/(?:usercode|ml/code)/")
 _MOST_LINES = 20
 # Launchers whose traceback follows that of the failed process.
 _LAUNCHERS = ("ChildFailedError", "CalledProcessError", "ProcessExitedException", "MultiprocessingException")
@@ -190,6 +189,6 @@ def _message(first: str, rest: Sequence[str]) -> str:
 def _place(frames: Sequence[tuple[str, str]]) -> str:
     for path, line in reversed(frames):
         if not _FOREIGN.search(path):
-            name = _CODE.sub("", path, 1)
+            name = own_code.CODE.sub("", path)
             return f"{name if not name.startswith('/') else name.rpartition('/')[2]}, line {line}"
     return ""

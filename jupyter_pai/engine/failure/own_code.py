@@ -13,7 +13,8 @@ from ...source import excluded
 from .known_errors import MODULE, NO_FILE
 
 _PATH = re.compile(NO_FILE + r"'(?P<path>[^']{1,1000})'")
-_CODE = re.compile(r"^.*/(?:usercode|ml/code)/")
+# The folder of the code in a job.
+CODE = re.compile(r"^.*/(?:usercode|ml/code)/")
 
 
 def find(lines: Sequence[str], folder: JobFolder) -> tuple[str, str] | None:
@@ -22,7 +23,7 @@ def find(lines: Sequence[str], folder: JobFolder) -> tuple[str, str] | None:
     if module:
         return _missing_module(module["name"], folder)
     path = next(filter(None, map(_PATH.search, reversed(lines))), None)
-    return _missing_file(_CODE.sub("", path["path"]), Packing.read(folder).excluded) if path else None
+    return _missing_file(CODE.sub("", path["path"]), Packing.read(folder).excluded) if path else None
 
 
 def _missing_file(path: str, paths: Iterable[ExcludedPath]) -> tuple[str, str] | None:
