@@ -50,7 +50,7 @@ class RemoteLog:
         """Fetch new lines. Return whether the logs are complete, and whether there were new lines."""
         complete, news = True, False
         for instance in await backend.instances(remote_id):
-            name = re.sub(r"[^\w.-]", "_", instance).lstrip(".")[:200] or "instance"
+            name = re.sub(r"[^\w.-]", "_", instance, flags=re.ASCII).lstrip(".")[:200] or "instance"
             name = f"{name}_" if name.endswith((".index", ".lines")) else name  # Suffixes of our own files.
             for _n in range(_MAX_CHUNKS):
                 piece = await backend.log(remote_id, instance, self._cursor(name)[1])
