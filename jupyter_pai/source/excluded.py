@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
 
 from ..core.i18n import _
 from ..core.text import show_size
@@ -87,8 +88,10 @@ def _measure(path: str, budget: int) -> tuple[int, int]:
 def questions(manifest: Manifest, modules: Iterable[Module], hyperparameters: Mapping[str, str]) -> tuple[str, ...]:
     """Return a question for each of the first excluded paths that the code reads: by a text in `modules`, or as the
     value of a hyperparameter."""
-    found: dict[str, str] = {}
     search = _Search(manifest)
+    if not search.excluded:
+        return ()
+    found: dict[str, str] = {}
     given = [_Text(value, "", (name,)) for name, value in hyperparameters.items()]
     texts = (text for module in modules for text in _texts(module, hyperparameters))
     for text in (*given, *texts):
@@ -130,8 +133,13 @@ class _Search:
     def __init__(self, manifest: Manifest) -> None:
         self.folder = manifest.folder
         self.excluded = [one for one in manifest.excluded if not one.expected]
-        self.packed = {entry.path.rstrip("/") for entry in manifest.entries}
-        self.packed |= {parent for path in self.packed for parent in _parents(path)}
+        self._entries = manifest.entries
+
+    @cached_property
+    def packed(self) -> set[str]:
+        """The packed paths, with their folders."""
+        paths = {entry.path.rstrip("/") for entry in self._entries}
+        return paths.union(*map(_parents, paths))
 
     def find(self, text: _Text) -> ExcludedPath | None:
         path = text.text

@@ -67,11 +67,11 @@ def inspect_modules(spec: JobSpec) -> tuple[Inspection, tuple[Module, ...]]:
         if takes_options:
             closed.append(is_closed)
         if takes_options and is_closed:
+            wrong = dict(hyperparameters.check_values(options, spec.hyperparameters))
             if not spec.command.strip():  # Our own launch line.
                 with suppress(RecursionError, AttributeError, TypeError, ValueError):  # Unusual code is not refused.
-                    refused = hyperparameters.refusals(program, options, spec.hyperparameters, spec.args)
-            texts = (text for _name, text in hyperparameters.check_values(options, spec.hyperparameters))
-            notes |= dict.fromkeys(text for text in texts if text not in refused.values())
+                    refused = hyperparameters.refusals(program, options, spec.hyperparameters, spec.args, wrong)
+            notes |= dict.fromkeys(text for text in wrong.values() if text not in refused.values())
     inspection = Inspection(
         tuple(declared.values()), tuple(code.inspected.values()), bool(closed) and all(closed), tuple(notes), refused
     )

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...core.i18n import _, join
-from .check import PARSE_CALLS, check_value, check_values, names_of, reads_argv, unknown_option
+from .check import PARSE_CALLS, check_value, names_of, reads_argv, unknown_option
 from .command_line import commands
 from .syntax import Definition, Module, Program, dotted, is_guard
 from .values import Hyperparameter
@@ -27,14 +27,19 @@ _DEEPEST = 20
 
 
 def refusals(
-    program: Program, declared: Sequence[Hyperparameter], hyperparameters: Mapping[str, str], args: Sequence[str]
+    program: Program,
+    declared: Sequence[Hyperparameter],
+    hyperparameters: Mapping[str, str],
+    args: Sequence[str],
+    wrong: Mapping[str, str],
 ) -> dict[str, str]:
-    """Return the errors with which a closed program (`is_closed`) certainly exits, by field of the spec."""
+    """Return the errors with which a closed program (`is_closed`) certainly exits, by field of the spec. `wrong` has
+    the messages of `check_values`."""
     if _HELP & set(args) or not _parses_always(program):
         return {}
     options = [one for one in declared if one.origin in ("argparse", "click", "typer")]
     given = _Arguments(program, options, args)
-    faults = {f"hyperparameters.{name}": text for name, text in check_values(options, hyperparameters)}
+    faults = {f"hyperparameters.{name}": text for name, text in wrong.items()}
     if given.errors:
         faults["args"] = join(" ", given.errors)
     return faults | dict(_missing(program, options, hyperparameters, given))
@@ -51,7 +56,7 @@ class _Arguments:
         self.words: list[str] = []
         self.errors: list[str] = []
         self.is_unclear = False
-        self._texts = {text for module in program.modules.values() for text in _texts(module)}
+        self._program = program
         self._options = options
         waiting = [*args]
         while waiting:
@@ -71,9 +76,9 @@ class _Arguments:
         name, equals, value = word[2:].partition("=")
         matches = [one for one in self._options if name in names_of(one)]
         if len(matches) != 1:
-            is_known = matches or any(text.startswith(f"--{name}") for text in self._texts)
             self.is_unclear = True
-            if not is_known:
+            # It may be an option without a value of its own, such as `--version`.
+            if not matches and not any(text.startswith(f"--{name}") for text in _texts(self._program)):
                 self.errors.append(unknown_option(name, value, self._options, ("option", "flag")))
             return
         one = matches[0]
@@ -90,8 +95,9 @@ class _Arguments:
             self.errors.append(message)
 
 
-def _texts(module: Module) -> Iterator[str]:
-    for node in module.nodes:
+def _texts(program: Program) -> Iterator[str]:
+    nodes = (node for module in program.modules.values() for node in module.nodes)
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
 
