@@ -2,7 +2,8 @@
 
 The first matching rule decides, in this order: `--allow-secret` for single files; names of secret files; `--exclude`;
 `.paiignore`, deepest first, which may include files again with ``!``; `.gitignore`, likewise, from the top of the
-repository; files that jobs never need (version control, caches, virtual environments); `--include`, if set.
+repository; files that jobs never need (version control, caches, virtual environments), unless `.paiignore` names them;
+`--include`, if set. Within a file, git's rules hold.
 
 Packing a folder selects it. A rule of a repository above that excludes the folder itself, or one of its parents, is
 therefore not applied to its content.
@@ -111,10 +112,13 @@ class Rules:
         useless = bool(_IS_USELESS.match(name))
         for patterns in (*filter(None, [self.exclude]), *reversed(self.pai), *reversed(self.git)):
             pattern = patterns.match(full)
-            if pattern:
+            if pattern and not pattern.startswith("!"):
                 return Reason(f"{patterns.title}: {pattern}", patterns.title, useless)
-            if pattern == "" and patterns is not self.exclude:
-                return None
+            if pattern and patterns is not self.exclude:
+                # `!*/` of a list of files to include does not mean `.git`.
+                if not useless or (patterns in self.pai and pattern.strip("!*/")):
+                    return None
+                break
         if useless:
             return Reason(_("not needed by jobs"), expected=True)
         if self.include and not is_folder and not self.include.match_file(path):
@@ -139,16 +143,19 @@ class _Patterns:
         self.title = title
         self.prefix = prefix
         self.base = base
-        # An index of pathspec does not count empty lines.
-        self.lines = list(filter(None, lines))
-        self.spec = _spec(self.lines)
+        lines = list(filter(None, lines))  # pathspec does not count empty lines.
+        patterns = zip(_spec(lines).patterns, lines, strict=True)
+        # With its line, the last one first; without comments.
+        self.patterns = [(pattern.regex, line.rstrip()) for pattern, line in patterns if pattern.regex][::-1]
 
-    def match(self, path: str) -> str | None:
-        """Return the pattern that excludes `path`; "" if a pattern includes it; None if none matches."""
-        result = self.spec.check_file(self.prefix + path.removeprefix(self.base))
-        if result.include:
-            return self.lines[result.index or 0].strip()
-        return None if result.include is None else ""
+    def match(self, path: str) -> str:
+        """Return the pattern that decides on `path`, with ``!`` if it includes it; "" if none matches.
+
+        As in git, the last matching pattern decides, and a pattern that matches a folder does not match its content:
+        an excluded folder is not walked.
+        """
+        path = self.prefix + path.removeprefix(self.base)
+        return next((line for pattern, line in self.patterns if _matches(pattern, path)), "")
 
     def without_folder(self) -> _Patterns:
         """Remove the patterns that exclude the packed folder or one of its parents."""
@@ -156,11 +163,21 @@ class _Patterns:
         names = self.prefix.rstrip("/").split("/")
         for depth in range(1, len(names) + 1):
             folder = "/".join(names[:depth]) + "/"
-            matches = {n: p.include for n, p in enumerate(self.spec.patterns) if p.match_file(folder)}
-            if matches and list(matches.values())[-1]:  # The last match decides.
-                dropped |= {n for n, excludes in matches.items() if excludes}
-        lines = [line for n, line in enumerate(self.lines) if n not in dropped]
+            matches = [line for pattern, line in self.patterns if _matches(pattern, folder)]
+            if matches and not matches[0].startswith("!"):  # The last match decides.
+                dropped |= {line for line in matches if not line.startswith("!")}
+        lines = [line for _pattern, line in reversed(self.patterns) if line not in dropped]
         return _Patterns(self.title, self.prefix, lines, self.base)
+
+
+def _matches(pattern: re.Pattern[str], path: str) -> bool:
+    """Return whether a pattern of pathspec matches `path` itself, not only a folder above it.
+
+    It has one group, the end of a matched folder, unless it matches all content (`**`).
+    """
+    if not pattern.groups:
+        return bool(pattern.search(path.rstrip("/")))
+    return any(match.end() == len(path) for match in pattern.finditer(path))
 
 
 def _read(folder: str, name: str, prefix: str, base: str = "") -> list[_Patterns]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import tarfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from jupyter_pai.core.errors import SourceError
 from jupyter_pai.jobs.spec import Source
@@ -78,6 +79,35 @@ def test_gitignore_is_read_like_git(folder: Path) -> None:
     assert "data/x.csv" in paths(folder, gitignore=False)
 
 
+FILES = [f"{folder}{name}" for folder in ("", "a/", "b/", "a/b/", "b/a/", "a/b/d/") for name in ("c.py", "c.csv", "dd")]
+PATTERNS = """
+    * !* ** */ !*/ **/ !**/ /* !/* a !a a/ !a/ /a !/a /a/ a/* !a/* a/** !a/** a/b !a/b !a/b/ a/b/* !a/b/c.* **/b !**/b
+    a/**/c.py !a/**/c.py *.py !*.py *.csv !c.csv d* !d* ? !? [ab] ![ab]
+""".split()
+
+
+@given(st.lists(st.lists(st.sampled_from(PATTERNS), max_size=4), min_size=3, max_size=3))
+@settings(max_examples=100, deadline=None)
+def test_gitignore_excludes_what_git_ignores(tmp_path_factory: pytest.TempPathFactory, rules: list[list[str]]) -> None:
+    folder = tmp_path_factory.mktemp("repository")
+    fill(folder, *FILES)
+    for path, lines in zip(("", "a", "a/b"), rules, strict=True):
+        (folder / path / ".gitignore").write_text("\n".join(lines))
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    command = ["git", "ls-files", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+    # A folder with no files at all is refused.
+    packed = paths(folder, files={"train.py": ""})
+    assert sorted({*listed.split(), "train.py"}) == [path for path in packed if not path.endswith("/")]
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".paiignore"])
+def test_list_of_files_to_include_holds_in_subfolders(folder: Path, name: str) -> None:
+    fill(folder, "a.py", "sub/b.py", "sub/c.bin", ".git/hooks/d.py", "__pycache__/e.py")
+    (folder / name).write_text("*\n!*/\n!*.py\n")
+    assert paths(folder) == ["a.py", "sub/b.py"]
+
+
 def test_rules_of_the_deepest_folder_come_first(folder: Path) -> None:
     fill(folder, "a.tmp", "sub/a.tmp", "sub/deep/a.tmp", "sub/b.bin", "sub/deep/b.bin")
     for name in (".gitignore", ".paiignore"):
@@ -118,6 +148,14 @@ def test_matching_rule_is_named_after_comments_and_empty_lines(folder: Path) -> 
     fill(folder, "a.py", "data/x.csv")
     (folder / ".gitignore").write_text("# Caches\n\n*.tmp\n\n# Data\ndata/\n")
     assert left_out(folder)["data/"] == ".gitignore: data/"
+
+
+@pytest.mark.parametrize(("rule", "again"), [("data/", "!data/"), ("data/*", "!data/**"), ("*.csv", "!data/**")])
+def test_folder_is_included_again(folder: Path, rule: str, again: str) -> None:
+    fill(folder, "a.py", "data/x.csv", "data/sub/y.csv")
+    (folder / ".gitignore").write_text(rule)
+    (folder / ".paiignore").write_text(again)
+    assert paths(folder)[2:] == ["a.py", "data/sub/y.csv", "data/x.csv"]
 
 
 def test_paiignore_overrides_all_but_secrets(folder: Path) -> None:
