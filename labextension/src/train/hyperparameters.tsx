@@ -112,14 +112,16 @@ function Hyperparameter(props: IHyperparameter): React.JSX.Element {
   const { declared, row, onChange, trans } = props;
   const { name, help, type, required, minimum, maximum } = declared;
   const range = minimum || maximum ? ` ${minimum}…${maximum}` : '';
+  const error = errorAt(props, `hyperparameters.${row?.name ?? name}`);
   const isMissing = required && row === undefined;
+  const warning = isMissing ? trans.__('A value is required.') : warningsAbout(props, row?.name ?? name);
   return (
     <div className="jp-pai-Train-hyper" data-changed={row !== undefined}>
       <Field
         label={name}
         note={(required ? trans.__('required') : type) + range}
-        error={errorAt(props, `hyperparameters.${row?.name ?? name}`)}
-        warning={isMissing ? trans.__('A value is required.') : warningsAbout(props, row?.name ?? name)}
+        error={error}
+        warning={error ? '' : warning}
         hint={help}
       >
         {control => <Control {...props} control={{ ...control, 'aria-required': required }} />}
