@@ -1,7 +1,7 @@
-"""Build hook: the project's address, and the README for a package index, where a path of the repository is no link.
+"""Build hook: sets the project's address and the README for a package index.
 
-Links and pictures become addresses below `repository` of package.json, at the tag of the version. Without a repository,
-there is no address, links become their text, and pictures are left out.
+A package index does not resolve paths of the repository. Links and pictures become addresses below `repository` of
+package.json, at the tag of the version. If `repository` is empty, links become their text, and pictures are omitted.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def _bar(line: Line, state: DetectorState) -> list[Point] | None:
         return None
     title, unit = match["title"].strip(), match["unit"] or "." in match["n"] + match["total"]
     if unit or (match["rate"] or "").strip().endswith("B/s"):
-        return flush(state)  # Bytes are no steps.
+        return flush(state)  # A bar of a download: it counts bytes.
     n, total = int(match["n"]), int(match["total"])
     epoch = _EPOCH.search(title)
     points: list[Point] = []
