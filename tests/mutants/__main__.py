@@ -2,8 +2,9 @@
 
 python -m tests.mutants [--seed N] [--count N]
 
-Each mutant runs against the unit tests that run its line. One that survives runs against the integration tests of its
-subject. The results are kept in `build/mutants` until code or tests change, so an interrupted run continues.
+Each mutant runs against the tests that run its line. One that survives runs against the integration tests of its
+subject, in which other processes run it. The results are kept in `build/mutants` until code or tests change, so an
+interrupted run continues.
 """
 
 from __future__ import annotations

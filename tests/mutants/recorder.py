@@ -1,4 +1,4 @@
-"""A pytest plug-in that appends each test and its seconds to the file that `TEST_SECONDS` names."""
+"""A pytest plug-in that appends each test and its seconds to the file that `TEST_SECONDS` names; `inf` if it fails."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ import pytest
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if "PYTEST_XDIST_WORKER" not in os.environ:
         with Path(os.environ["TEST_SECONDS"]).open("a", encoding="utf-8") as file:
-            file.write(f"{report.duration:.4f} {report.nodeid}\n")
+            file.write(f"{'inf' if report.failed else f'{report.duration:.4f}'} {report.nodeid}\n")

@@ -26,7 +26,13 @@ _MS_REC, _MS_UNBINDABLE, _MS_SLAVE = 1 << 14, 1 << 17, 1 << 19
 _MNT_DETACH = 2
 _PR_SET_CHILD_SUBREAPER = 36
 _CAP_SYS_ADMIN = 21
-_SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "ppc64le": 203, "s390x": 217, "riscv64": 41}
+_SYS_PIVOT_ROOT = {
+    "x86_64": 155,
+    "aarch64": 41,
+    "ppc64le": 203,
+    "s390x": 217,
+    "riscv64": 41,
+}
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
