@@ -138,6 +138,35 @@ def test_command_never_runs_twice(job_folder: Path) -> None:
     assert started.log == b""
 
 
+@pytest.mark.parametrize("mode", [namespaces.PRIVATE, namespaces.MOUNTS])
+def test_file_view_is_that_of_the_machine_with_its_own_ml(job_folder: Path, mode: str) -> None:
+    command = (
+        "mkdir /new 2>/dev/null && echo made; touch /ml/file; pwd; id -u; cat /proc/self/mountinfo > mounts; "
+        "ls /proc > processes; ls -lA / | awk 'NR > 1 {print $1, $9, $10, $11}' > top; readlink /proc/self/root"
+    )
+    started = Started(job_folder, command, mode)
+    result = started.end()
+    assert result and result.exit_code == 0, started.log
+    assert started.log.decode().split() == ["/ml/usercode", str(os.getuid()), "/"]
+    assert (job_folder / "ml/file").exists()
+    code = job_folder / "ml/usercode"
+    mounts = [line.split() for line in (code / "mounts").read_text().splitlines()]
+    (root,) = [mount for mount in mounts if mount[4] == "/"]
+    kind = root[root.index("-") + 1]
+    assert (kind, {*root[5].split(",")} >= {"ro", "nosuid", "nodev"}) == ("tmpfs", True)
+    assert "size=1024k" in root[-1]
+    # Neither the old root nor the folder of the job is mounted a second time; later mounts do not spread to it.
+    assert not [mount for mount in mounts if mount[4].startswith(str(job_folder / "root"))]
+    assert not [mount for mount in mounts if any(word.startswith("shared:") for word in mount)]
+    # Only the processes of the job, if its process tree is private.
+    processes = [name for name in (code / "processes").read_text().split() if name.isdigit()]
+    assert (str(os.getpid()) in processes) == (mode == namespaces.MOUNTS)
+    top = dict(line.split(maxsplit=2)[1::-1] for line in (code / "top").read_text().splitlines())
+    assert {*top} == {*os.listdir("/"), "ml"}
+    for name in {*os.listdir("/")} - {"ml"}:
+        assert (top[name][0] == "l") == os.path.islink(f"/{name}")
+
+
 def test_failed_file_view_is_reported(job_folder: Path) -> None:
     job_folder.mkdir()
     (job_folder / "root").write_text("no folder")

@@ -298,11 +298,35 @@ def test_errors_and_logs_contain_no_key(server: Answers, caplog: pytest.LogCaptu
     assert "server string to sign" in report
 
 
-def test_unknown_region_is_named() -> None:
+@pytest.mark.parametrize(
+    ("region", "fix"), [("cn-hangzho.inv", "Did you mean `cn-hangzhou`?"), ("x.invalid", "Set the profile's")]
+)
+def test_unknown_region_is_named(region: str, fix: str) -> None:
     # A name of one label and a dot needs no name server.
-    api = api_of("", region="cn-hangzo.invalid")
-    with pytest.raises(RegionError, match="cn-hangzo"):
+    api = api_of("", region=region)
+    with pytest.raises(RegionError, match=region) as caught:
         asyncio.run(api.call(STUDIO, "ListTrainingJobs", "GET", "/api/v1/trainingjobs", retries=SHORT_WAITS))
+    assert (caught.value.fix or "").startswith(fix)
+
+
+def test_region_is_not_blamed_for_an_endpoint_or_a_known_name() -> None:
+    for endpoint, region in (("http://127.0.0.1:9", "cn-hangzho.inv"), ("http://127.0.0.1:9", "cn-hangzhou")):
+        api = api_of(endpoint, region=region)
+        with pytest.raises(Unreachable):
+            asyncio.run(api.call(STUDIO, "ListTrainingJobs", "GET", "/api/v1/trainingjobs", retries=SHORT_WAITS))
+
+
+def test_any_page_but_a_gateway_error_is_reachable(server: Answers) -> None:
+    async def reachable(url: str) -> bool:
+        try:
+            return await transport.is_reachable(url)
+        finally:
+            await transport.close()
+
+    server.say(reply(200, "a page"), reply(403, "log in"), reply(499, ""), reply(500, ""), reply(502, ""))
+    assert [asyncio.run(reachable(server.url)) for _ in range(5)] == [True, True, True, False, False]
+    assert not asyncio.run(reachable("http://127.0.0.1:9"))
+    assert not asyncio.run(reachable("http://[broken"))
 
 
 class StoppedClock(asyncio.SelectorEventLoop):

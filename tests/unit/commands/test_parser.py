@@ -263,7 +263,7 @@ def test_any_words_are_parsed_or_rejected(words: list[str]) -> None:
     except UsageError as error:
         assert error.message
     except SystemExit:
-        assert {"-h", "--help"} & set(words) or any(word.startswith("-h") for word in words)
+        assert any(word.startswith(("-h", "--h", "--v")) for word in words)
 
 
 @MANY

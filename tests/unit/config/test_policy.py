@@ -52,6 +52,24 @@ def test_empty_policy_allows_everything(system_path: Path) -> None:
     Policy().check_tensorboard()
 
 
+def test_limits_may_be_reached() -> None:
+    for seconds in (1, 59, 60):
+        policy(max_run_time=60).check(spec(max_run_time=seconds), "any", "any")
+    policy(jobs_at_a_time=2).check_room(1)
+    with pytest.raises(NotAllowed):
+        policy(jobs_at_a_time=2).check_room(2)
+    for size in (0, 999, int("1000")):
+        policy(source_limit="1 kB").check_source(size)
+    with pytest.raises(NotAllowed):
+        policy(source_limit="1 kB").check_source(1001)
+
+
+@pytest.mark.parametrize("rules", [{"price_limit": -0.5}, {"max_run_time": 0}, {"jobs_at_a_time": -1}])
+def test_limits_are_positive(rules: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="greater than"):
+        policy(**rules)
+
+
 REFUSED: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
     ({"local": False}, {}, "local", "not allowed on this machine"),
     ({"backends": ["pai"]}, {}, "backends", "The backend `local` is not allowed here. Allowed: `pai`."),

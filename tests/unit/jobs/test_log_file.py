@@ -13,9 +13,12 @@ from tempfile import TemporaryDirectory
 
 from hypothesis import given, settings, strategies as st
 
-from jupyter_pai.jobs.logs.file import LogFile, decode_prefix, instances
+from jupyter_pai.jobs.logs.file import Line, LogFile, decode_prefix, instances, read_lines
 
 from ...support.fuzz import MANY
+
+# Bytes of a line that are shown.
+LONGEST = 4_096
 
 
 def make_log(folder: Path, data: bytes, *times: tuple[int, float]) -> LogFile:
@@ -47,6 +50,50 @@ def test_last_lines_start_at_the_right_offset(data: list[bytes], n: int) -> None
         log = make_log(Path(folder), text)
         lines = re.findall(rb"[^\n]*\n|[^\n]+$", text)
         assert log.read(log.last_lines(n), 10**7) == b"".join(lines[-n:] if n else [])
+
+
+def inside_character(byte: int) -> bool:
+    return 0x80 <= byte < 0xC0
+
+
+@MANY
+@given(
+    data=st.lists(st.sampled_from(["\n", "ab", "\x80¿", "行", "\U0001f600"]), max_size=30).map("".join),
+    n=st.integers(0, 6),
+    within=st.integers(1, 60),
+)
+def test_last_lines_are_limited_to_the_last_bytes(data: str, n: int, within: int) -> None:
+    text = data.encode()
+    with TemporaryDirectory() as folder:
+        log = make_log(Path(folder), text)
+        start = log.last_lines(n, within)
+        first = log.last_lines(n)
+        if first >= len(text) - within:
+            assert start == first
+        else:
+            assert start - (len(text) - within) in range(4)
+            assert not text[start:] or not inside_character(text[start])
+            assert all(map(inside_character, text[len(text) - within : start]))
+
+
+@MANY
+@given(
+    data=st.lists(st.sampled_from(["\n", "ab", "\x80¿", "行", "\U0001f600"]), max_size=30).map("".join),
+    offset=st.integers(0, 60),
+    latest=st.integers(1, 60),
+)
+def test_latest_bytes_start_at_the_first_whole_line(data: str, offset: int, latest: int) -> None:
+    text = data.encode()
+    with TemporaryDirectory() as folder:
+        start = make_log(Path(folder), text).from_latest(offset, latest)
+    if len(text) - latest <= offset:
+        assert start == offset
+        return
+    skipped = text[len(text) - latest : start]
+    if b"\n" in text[len(text) - latest :]:
+        assert skipped.count(b"\n") == 1 and skipped.endswith(b"\n")
+    else:
+        assert all(map(inside_character, skipped)) and not (text[start:] and inside_character(text[start]))
 
 
 def test_latest_bytes_start_at_a_line_or_character(folder: Path) -> None:
@@ -97,11 +144,68 @@ def test_line_offsets_follow_a_growing_log(parts: list[bytes], cut: float, torn:
             lines = lines_of(text)
             assert log.count_lines() == len(lines)
             starts = [0, *itertools.accumulate(map(len, lines))]
+            for offset in {0, 1, 65_535, 65_536, 65_537, 131_072, len(text) - 1, len(text)} & {*range(len(text) + 1)}:
+                assert log.line_at(offset) == text.count(b"\n", 0, offset)
             for n in {0, 1, len(lines) // 2, len(lines) - 1, len(lines), len(lines) + 5} - {-1}:
                 assert log.line_offset(n) == starts[min(n, len(lines))]
             if log.line_index.exists():  # As of a process that was killed while it wrote.
                 os.truncate(log.line_index, max(log.line_index.stat().st_size - torn, 0))
         assert instances(Path(folder)) == ["worker-0"]
+
+
+def test_log_and_indexes_are_written_and_cut(folder: Path) -> None:
+    log = LogFile(folder, "worker-0")
+    log.append(b"to be cut", 9.0)
+    log.cut(0)
+    for number in range(4):
+        log.append(b"line\n" * 30_000, 10.0 + number)
+    assert log.times() == [(150_000 * number, 10.0 + number) for number in range(4)]
+    assert log.times(3) == [(450_000, 13.0)]
+    assert log.count_lines() == 120_000
+    assert {path.stat().st_mode & 0o777 for path in (log.path, log.index, log.line_index)} == {0o600}
+    log.cut(150_001)
+    assert (log.size, log.times(), log.count_lines()) == (150_001, [(0, 10.0), (150_000, 11.0)], 30_001)
+    log.cut(150_000)
+    assert (log.size, log.times(), log.count_lines()) == (150_000, [(0, 10.0)], 30_000)
+
+
+def line_of(data: bytes, end: int, *, is_open: bool) -> Line:
+    """Return what `read_lines` returns for one line; `end` is the offset after it."""
+    if is_open:
+        cut = len(data) - decode_prefix(data)[1]
+        data, end = data[: len(data) - cut], end - cut
+    shown = data if len(data) > 65_536 else data.rstrip(b"\r")
+    if len(shown) <= LONGEST:
+        return Line(shown.decode("utf-8", "replace"), 0, end, is_open)
+    tail = shown[-LONGEST:].rstrip(b"\r")
+    if b"\r" in shown[-LONGEST:].rstrip(b"\r"):
+        return Line(tail.partition(b"\r")[2].decode("utf-8", "replace"), 0, end, is_open)
+    start = 0 if len(data) > 65_536 else shown.rfind(b"\r") + 1
+    return Line(decode_prefix(shown[start : start + LONGEST])[0], len(shown), end, is_open)
+
+
+PIECES = [
+    *(b"x" * (size + more) for size in (LONGEST, 65_536) for more in (-1, 0, 1)),
+    *(b"\r", b"\r50%", b"", b"ab", "é行".encode() * 1_000, "行".encode() * 22_000, "行".encode()[:2]),
+]
+
+
+@settings(max_examples=MANY.max_examples // 5, deadline=None)
+@given(
+    lines=st.lists(st.lists(st.sampled_from(PIECES), max_size=3).map(b"".join), min_size=1, max_size=4),
+    is_open=st.booleans(),
+    first=st.integers(0, 3),
+    n=st.integers(0, 5),
+)
+def test_lines_are_read_with_their_lengths(lines: list[bytes], is_open: bool, first: int, n: int) -> None:
+    is_open = is_open and lines[-1] != b""
+    text = b"\n".join(lines) + b"\n" * (not is_open)
+    ends = list(itertools.accumulate(len(line) + 1 for line in lines))
+    expected = [line_of(line, end, is_open=False) for line, end in zip(lines, ends, strict=True)]
+    if is_open:
+        expected[-1] = line_of(lines[-1], len(text), is_open=True)
+    with TemporaryDirectory() as folder:
+        assert list(read_lines(make_log(Path(folder), text), first, n)) == expected[first : first + n]
 
 
 def test_line_index_avoids_recounting(folder: Path) -> None:

@@ -26,7 +26,7 @@ from jupyter_pai.engine.data import disk
 from jupyter_pai.jobs.job import Job, JobStatus, now
 from jupyter_pai.jobs.spec import parse_spec
 from jupyter_pai.jobs.state_dir import ExcludedPath, Home, JobFolder, Packing
-from jupyter_pai.jobs.store import database, jobs as store_module
+from jupyter_pai.jobs.store import database, jobs as store_module, names
 from jupyter_pai.jobs.store.query import SORTS, JobFilter
 from jupyter_pai.jobs.store.store import Store
 
@@ -105,6 +105,88 @@ def test_pages_have_filters_and_totals(store: Store) -> None:
     page, total = store.jobs.page(JobFilter(notebook="/a/b.ipynb", sort="hp:lr"))
     assert ([result.notebook for result in page], total) == (["/a/b.ipynb"], 1)
     assert store.jobs.page(JobFilter(notebook="/a/b.ipyn"))[1] == 0
+
+
+def test_short_queries_agree_with_the_jobs(store: Store) -> None:
+    for job_id, status in (("run", JobStatus.RUNNING), ("done", JobStatus.SUCCEEDED), ("wait", JobStatus.QUEUED)):
+        added = job(job_id=job_id, environment={"WHO": f"of {job_id}"}).model_copy(update={"backend": f"on {job_id}"})
+        store.jobs.insert(added, f"key {job_id}", f"cell {job_id}").result()
+        store.jobs.update(job_id, status=status, remote_id=f"remote {job_id}").result()
+    assert store.jobs.ids() == {"run", "done", "wait"}
+    assert {found.id for found in store.jobs.active()} == {"run", "wait"}
+    assert store.jobs.active_backends() == {"run": "on run", "wait": "on wait"}
+    assert store.jobs.active_statuses() == {"run": ("running", "remote run"), "wait": ("queued", "remote wait")}
+    assert store.jobs.status("done") is JobStatus.SUCCEEDED
+    with pytest.raises(NotFound):
+        store.jobs.status("gone")
+    assert [store.jobs.any_spec_contains(text) for text in ("of done", "of nothing")] == [True, False]
+    found = store.jobs.by_remote_id("on run", "remote run")
+    assert found and found.id == "run"
+    assert store.jobs.by_remote_id("on run", "remote wait") is None
+    keyed = store.jobs.by_key("key wait")
+    assert keyed and keyed.id == "wait"
+    assert (store.jobs.by_key(""), store.jobs.by_key("other")) == (None, None)
+    attached = store.jobs.attachable("cell run")
+    assert attached and attached.id == "run"
+
+
+def test_disk_usage_is_kept_for_existing_jobs(store: Store) -> None:
+    for job_id in ("one", "two", "run"):
+        store.jobs.insert(job(job_id=job_id), job_id, "").result()
+    for job_id in ("one", "two"):
+        store.jobs.update(job_id, status=JobStatus.FAILED, ended_at=now()).result()
+    usage = store.disk_usage
+    usage.record({"jobs/one": 10, "jobs/gone": 20, "sources/x": 5, "sources/y": 1}).result()
+    assert (usage.total(), usage.sizes("sources/"), usage.sizes("jobs/")) == (
+        16,
+        {"sources/x": 5, "sources/y": 1},
+        {"jobs/one": 10},
+    )
+    assert {found.id: found.bytes for found in usage.finished_jobs()} == {"one": 10, "two": None}
+    usage.forget("sources/x").result()
+    assert usage.total() == 11
+    assert usage.pending_removals() == []
+    store.jobs.delete("one").result()
+    assert (usage.pending_removals(), usage.total()) == (["one"], 1)
+    usage.confirm_removal("one").result()
+    assert usage.pending_removals() == []
+
+
+def test_names_are_read_without_the_engine(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "pai.sqlite3"
+    for number in range(60):
+        added = job(f"n{number % 2}", f"id{number:02}", instance_type="gpu" if number == 3 else "")
+        store.jobs.insert(added, str(number), "").result()
+    store.jobs.update("id59", status=JobStatus.FAILED).result()
+    assert names.used_profiles(path) == {"work": "local"}
+    assert names.used_instance_types(path) == {"gpu": "local"}
+    found = names.job_names(path, "id")
+    assert len(found) == 52 and found["id59"] == "n1, failed"
+    assert names.job_names(path, "n1")["n1"] == "id59, failed"
+    assert {*names.job_names(path, "", ended=True)} == {"id59", "n1"}
+    assert "id59" not in names.job_names(path, "id", ended=False)
+    assert names.job_names(path, "x") == names.job_names(tmp_path / "none", "") == {}
+
+
+def test_event_names_the_changed_fields(store: Store) -> None:
+    store.jobs.insert(job(), "key", "").result()
+    store.jobs.update("aaaa", notes=("n",), reason="".join(["a", "b"])).result()
+    store.jobs.update("aaaa", reason="".join(["a", "b"]), pinned=True).result()
+    details = [event.data for event in store.events.read() if event.kind == "detail"]
+    assert details == [{"fields": ["reason"]}, {"fields": ["pinned"], "pinned": True}]
+
+
+def test_events_are_counted_by_kind(store: Store) -> None:
+    store.jobs.insert(job(), "key", "").result()
+    store.events.add("aaaa", "note", [{"n": 1}, {"n": 2}]).result()
+    assert (store.events.count("aaaa", "note"), store.events.count("aaaa", "status")) == (2, 1)
+    assert store.events.count("bbbb", "note") == 0
+    assert [(event.kind, event.data) for event in store.events.read(limit=2, after=1)] == [
+        ("note", {"n": 1}),
+        ("note", {"n": 2}),
+    ]
+    assert store.events.last_id() == 3
+    assert store.events.read(job_id="bbbb") == []
 
 
 VALUES = st.sampled_from(["1", "10", "9", "2.5", "-1e3", "1.0", "inf", "nan", "a", "B", "", "中", "0x10", " 7 "])

@@ -1,0 +1,353 @@
+"""Data of a remote job, fetched from a platform that a test scripts: each byte and point once, also after errors."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_pai.backends.base import Backend
+from jupyter_pai.backends.reports import LogPiece, PointPage, Report, Sample
+from jupyter_pai.config.settings import ProfileSettings
+from jupyter_pai.core.errors import NotFound, PaiError, Unreachable
+from jupyter_pai.engine.watcher.remote_metrics import RemoteMetrics
+from jupyter_pai.engine.watcher.remote_sync import RemoteLog, RemoteSync
+from jupyter_pai.engine.watcher.timings import Timings
+from jupyter_pai.jobs.events import MetricPoint
+from jupyter_pai.jobs.metrics.query import ResourceUsage
+from jupyter_pai.jobs.metrics.series import SeriesWriter
+from jupyter_pai.jobs.state_dir import Home, JobFolder
+from jupyter_pai.jobs.store.store import Store
+
+from ..jobs.test_store import job
+
+NOW = Timings(events=0, samples=0, event_files=0, points=0, log_quiet=0)
+
+
+class Platform(Backend):
+    """Has logs in pieces of some bytes, events, samples and points. Raises each of `errors` once."""
+
+    name = "scripted"
+    capabilities = frozenset()
+
+    def __init__(self, home: Home, piece: int = 5) -> None:
+        super().__init__(ProfileSettings(backend="scripted"), home)
+        self.piece = piece
+        self.logs: dict[str, bytes] = {}
+        self.texts: list[str] = []
+        self.used: list[Sample] = []
+        self.values: dict[str, list[float]] = {}
+        self.asked: dict[str, list[Any]] = defaultdict(list)
+        self.errors: dict[str, PaiError] = {}
+
+    def _fail(self, kind: str) -> None:
+        if error := self.errors.pop(kind, None):
+            raise error
+
+    async def instances(self, remote_id: str) -> Sequence[str]:
+        return list(self.logs)
+
+    async def log(self, remote_id: str, instance: str, cursor: str) -> LogPiece:
+        self.asked["log"].append((instance, cursor))
+        start = int(cursor or 0)
+        end = min(start + self.piece, len(self.logs[instance]))
+        return LogPiece(self.logs[instance][start:end], str(end), end < len(self.logs[instance]))
+
+    async def events(self, remote_id: str, known: int) -> Sequence[str]:
+        self.asked["events"].append(known)
+        self._fail("events")
+        return self.texts[known:]
+
+    async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
+        self.asked["samples"].append(after)
+        return [sample for sample in self.used if sample.time > after]
+
+    async def metric_names(self, remote_id: str) -> Sequence[str]:
+        return list(self.values)
+
+    async def points(self, remote_id: str, name: str, known: int) -> PointPage:
+        self.asked["points"].append((name, known))
+        self._fail("points")
+        rest = self.values[name][known:]
+        return PointPage([MetricPoint(name, 0, value, 10.0 + value) for value in rest[:2]], len(rest) > 2)
+
+    async def check(self, spec: object, caller: object) -> Any: ...
+    async def prepare(self, job: object, folder: object) -> Any: ...
+    async def submit(self, job: object, folder: object, secrets: object) -> Any: ...
+    async def poll(self, remote_ids: Sequence[str]) -> dict[str, Report]:
+        return {}
+
+    async def stop(self, remote_id: str) -> None: ...
+    def examine(self) -> list[Any]:
+        return []
+
+    async def delete(self, remote_id: str) -> None: ...
+    async def instance_types(self) -> list[Any]:
+        return []
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> JobFolder:
+    home = Home(tmp_path / "state")
+    path = home.job("aaaa").path
+    path.mkdir(parents=True)
+    return home.job("aaaa")
+
+
+@pytest.fixture
+def platform(place: JobFolder) -> Platform:
+    return Platform(Home(place.path.parent.parent))
+
+
+@pytest.fixture
+def store(place: JobFolder) -> Iterator[Store]:
+    opened = Store(place.path.parent.parent / "pai.sqlite3")
+    opened.jobs.insert(job(), "key", "").result()
+    yield opened
+    opened.close()
+
+
+def fetch(log: RemoteLog, platform: Platform) -> tuple[bool, bool]:
+    return asyncio.run(log.fetch(platform, "r1"))
+
+
+def test_log_is_appended_in_pieces(place: JobFolder, platform: Platform) -> None:
+    platform.logs = {"master-0": b"hello, world\n", "worker/1": b""}
+    log = RemoteLog(place)
+    assert fetch(log, platform) == (True, True)
+    assert fetch(log, platform) == (True, False)
+    platform.logs["worker/1"] = b"two\n"
+    assert fetch(RemoteLog(place), platform) == (True, True)
+    assert {path.name: path.read_bytes() for path in place.log.iterdir() if "." not in path.name} == {
+        "master-0": b"hello, world\n",
+        "worker_1": b"two\n",
+    }
+    assert [cursor for instance, cursor in platform.asked["log"] if instance == "master-0"] == "  5 10 13 13".split(
+        " "
+    )[1:]
+    assert json.loads((place.path / "log.cursors").read_text()) == {"master-0": [13, "13"], "worker_1": [4, "4"]}
+
+
+@pytest.mark.parametrize(
+    ("instance", "file"),
+    [("a b", "a_b"), ("../x", "_x"), (".hidden", "hidden"), ("...", "instance"), ("x.index", "x.index_"),
+     ("x.lines", "x.lines_"), ("x" * 300, "x" * 200), ("é" * 300, "_" * 200)],
+)  # fmt: skip
+def test_names_of_instances_are_names_of_files(place: JobFolder, platform: Platform, instance: str, file: str) -> None:
+    platform.logs = {instance: b"1\n"}
+    fetch(RemoteLog(place), platform)
+    assert (place.log / file).read_bytes() == b"1\n"
+
+
+def test_one_fetch_is_limited(place: JobFolder, platform: Platform) -> None:
+    platform.logs = {"master-0": b"x" * 1_000, "worker-1": b"short"}
+    log = RemoteLog(place)
+    assert fetch(log, platform) == (False, True)
+    assert (place.log / "master-0").stat().st_size == 50 * 5
+    assert (place.log / "worker-1").read_bytes() == b"short"
+    while not fetch(log, platform)[0]:
+        pass
+    assert (place.log / "master-0").read_bytes() == platform.logs["master-0"]
+
+
+@pytest.mark.parametrize("rest", [b"partly written", b""])
+def test_bytes_of_an_interrupted_write_are_fetched_again(place: JobFolder, platform: Platform, rest: bytes) -> None:
+    platform.logs = {"master-0": b"hello, world\n"}
+    fetch(RemoteLog(place), platform)
+    with (place.log / "master-0").open("ab") as file:
+        file.write(rest)
+    (place.log / "worker-7").write_bytes(b"of an instance without a cursor")
+    platform.logs["master-0"] += b"more\n"
+    same = RemoteLog(place)
+    fetch(same, platform)
+    assert (place.log / "master-0").read_bytes() == platform.logs["master-0"]
+    assert (place.log / "worker-7").read_bytes() == b""
+    # The same, in the process that failed to write.
+    with (place.log / "master-0").open("ab") as file:
+        file.write(rest)
+    platform.logs["master-0"] += b"again\n"
+    fetch(same, platform)
+    assert (place.log / "master-0").read_bytes() == platform.logs["master-0"]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"master-0": 5}', '{"master-0": ["x", 1]}'])
+def test_damaged_cursors_fetch_all_lines_again(place: JobFolder, platform: Platform, text: str) -> None:
+    platform.logs = {"master-0": b"hello, world\n"}
+    fetch(RemoteLog(place), platform)
+    (place.path / "log.cursors").write_text(text)
+    fetch(RemoteLog(place), platform)
+    assert (place.log / "master-0").read_bytes() == b"hello, world\n"
+
+
+def sync(remote: RemoteSync, platform: Platform, *, ended: bool = False) -> bool:
+    return asyncio.run(remote.sync(platform, "r1", ended=ended))
+
+
+def test_events_and_samples_come_once(place: JobFolder, platform: Platform, store: Store) -> None:
+    remote = RemoteSync(place, store, NOW)
+    platform.texts = ["pulling", "started"]
+    platform.used = [Sample(10.0, 1.0, 2.0, 3.0, 4.0), Sample(20.0, 1.5, 2.5, 3.5, 4.5)]
+    assert sync(remote, platform)
+    platform.texts.append("ended")
+    platform.used.append(Sample(30.0, 5.0, 6.0, 7.0, 8.0))
+    with place.usage.open("ab") as file:
+        file.write(b"torn")  # Of a process that was killed.
+    assert sync(remote, platform)
+    assert [event.data["text"] for event in store.events.read() if event.kind == "platform"] == platform.texts
+    usage = ResourceUsage(place.usage)
+    assert [(point.time, point.value) for point in usage.read("system/cpu")] == [(10.0, 1.0), (20.0, 1.5), (30.0, 5.0)]
+    assert [point.value for point in usage.read("system/gpu_memory")] == [4.0, 4.5, 8.0]
+    assert platform.asked["events"] == [0, 2]
+    assert platform.asked["samples"] == [0.0, 20.0]
+
+
+def test_requests_have_a_pace_and_a_last_one_at_the_end(place: JobFolder, platform: Platform, store: Store) -> None:
+    remote = RemoteSync(place, store, Timings(log_quiet=0))
+    for ended in (False, False, True, True):
+        sync(remote, platform, ended=ended)
+    assert (len(platform.asked["events"]), len(platform.asked["samples"])) == (2, 2)
+
+
+def test_log_is_complete_after_a_quiet_time(place: JobFolder, platform: Platform, store: Store) -> None:
+    platform.logs = {"master-0": b"1\n"}
+    remote = RemoteSync(place, store, Timings(log_quiet=1000))
+    assert not sync(remote, platform, ended=True)
+    assert not sync(remote, platform, ended=True)
+    assert remote._quiet_since is not None
+    remote._quiet_since -= 1001
+    assert sync(remote, platform, ended=True)
+    platform.logs["master-0"] += b"2\n"
+    assert not sync(remote, platform, ended=True)
+
+
+def test_failed_request_is_repeated(place: JobFolder, platform: Platform, store: Store) -> None:
+    remote = RemoteSync(place, store, Timings(log_quiet=0))
+    platform.texts = ["started"]
+    for ended in (False, True):
+        platform.errors["events"] = Unreachable("no response")
+        with pytest.raises(Unreachable):
+            sync(remote, platform, ended=ended)
+        assert sync(remote, platform, ended=ended)
+    assert [event.data["text"] for event in store.events.read() if event.kind == "platform"] == ["started"]
+    assert remote.note == ""
+
+
+def test_end_is_stored_although_data_is_gone(place: JobFolder, platform: Platform, store: Store) -> None:
+    remote = RemoteSync(place, store, NOW)
+    platform.errors["events"] = NotFound("expired")
+    assert sync(remote, platform, ended=True)
+    assert remote.note == "Its log may be incomplete: expired"
+    remote = RemoteSync(place, store, NOW)
+    for _attempt in range(19):
+        platform.errors["events"] = Unreachable("no response")
+        with pytest.raises(Unreachable):
+            sync(remote, platform, ended=True)
+    platform.errors["events"] = Unreachable("no response")
+    assert sync(remote, platform, ended=True)
+    assert remote.note == "Its log may be incomplete: no response"
+
+
+def nothing() -> None:
+    """Read no log."""
+
+
+class Points:
+    """The points of a platform, with the series of a job."""
+
+    def __init__(self, place: JobFolder, defined: Sequence[str] = (), read: Callable[[], None] = nothing) -> None:
+        self.remote = RemoteMetrics(place, defined, read)
+        self.writer = SeriesWriter(place.series)
+
+    def sync(self, platform: Platform, *, ended: bool = False) -> bool:
+        complete = asyncio.run(self.remote.sync(platform, "r1", ended=ended))
+        while self.remote.has_news(self.writer.at):
+            self.remote.advance(self.writer, ended=ended)
+        return complete
+
+    def values(self, name: str) -> list[tuple[int, float, float]]:
+        return [(point.step, point.value, point.time) for point in self.writer.read(name)]
+
+
+def test_points_are_appended_once(place: JobFolder, platform: Platform) -> None:
+    platform.values = {"loss": [1.0, 2.0, 3.0], "acc": []}
+    points = Points(place)
+    assert points.sync(platform)
+    platform.values["loss"] += [4.0]
+    path = place.path / "platform.points"
+    with path.open("ab") as file:
+        file.write(b'["loss", 1')  # Of a process that was killed.
+    again = Points(place)
+    assert again.sync(platform)
+    assert again.values("loss") == [(n, n + 1.0, n + 11.0) for n in range(4)]
+    assert path.read_text().count("\n") == 4
+    assert platform.asked["points"] == [("loss", 0), ("loss", 2), ("acc", 0), ("loss", 3), ("acc", 0)]
+    assert again.writer.at.origins["loss"] == "platform"
+
+
+def test_one_fetch_of_points_is_limited(place: JobFolder, platform: Platform) -> None:
+    platform.values = {"loss": [float(n) for n in range(100)]}
+    points = Points(place)
+    assert not points.sync(platform)
+    assert len(points.values("loss")) == 40
+    while not points.sync(platform):
+        pass
+    assert [value for _step, value, _time in points.values("loss")] == platform.values["loss"]
+
+
+def test_metric_with_a_pattern_waits_for_the_end(place: JobFolder, platform: Platform) -> None:
+    platform.values = {"loss": [1.0], "other": [2.0]}
+    read: list[bool] = []
+    points = Points(place, ["loss"], lambda: read.append(True))
+    assert points.sync(platform)
+    assert ({*points.writer.at.counts}, read) == ({"other"}, [])
+    assert points.sync(platform, ended=True)
+    assert ({*points.writer.at.counts}, read) == ({"loss", "other"}, [True])
+
+
+def test_metric_of_our_own_reading_is_not_fetched(place: JobFolder, platform: Platform) -> None:
+    from jupyter_pai.jobs.metrics.series import Piece, pack
+
+    platform.values = {"loss": [1.0], "acc": [1.0], "seen": [1.0]}
+    points = Points(place)
+    points.writer.append(Piece("worker-0", 5, {"loss": pack(1.0, 0, 5.0)}, origins={"loss": "pattern"}))
+    points.writer.append(Piece("worker-1", 5, {"acc@worker-1": pack(1.0, 0, 5.0)}, origins={"acc@worker-1": "report"}))
+    points.writer.append(Piece("worker-0", 9, {"seen": pack(1.0, 0, 5.0)}, origins={"seen": "detected"}))
+    assert points.sync(platform, ended=True)
+    assert [name for name, _known in platform.asked["points"]] == ["seen"]
+    assert points.values("seen") == [(0, 1.0, 11.0)]
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_failed_points_are_a_note_or_repeated(
+    place: JobFolder, platform: Platform, store: Store, *, ended: bool
+) -> None:
+    platform.values = {"loss": [1.0]}
+    remote = RemoteSync(place, store, NOW)
+    remote.points = RemoteMetrics(place, (), nothing)
+    platform.errors["points"] = NotFound("expired")
+    assert sync(remote, platform, ended=ended)
+    assert remote.note == ("Its metrics may be incomplete: expired" if ended else "")
+    remote = RemoteSync(place, store, NOW)
+    remote.points = RemoteMetrics(place, (), nothing)
+    platform.errors["points"] = Unreachable("no response")
+    if ended:
+        with pytest.raises(Unreachable):
+            sync(remote, platform, ended=True)
+    assert sync(remote, platform, ended=ended)
+    assert sync(remote, platform, ended=ended)
+    assert (place.path / "platform.points").read_text() == '["loss", 11.0, 1.0]\n'
+
+
+def test_points_wait_for_a_complete_log(place: JobFolder, platform: Platform, store: Store) -> None:
+    platform.values = {"loss": [1.0]}
+    platform.logs = {"master-0": b"x" * 1_000}
+    remote = RemoteSync(place, store, NOW)
+    remote.points = RemoteMetrics(place, (), nothing)
+    while not sync(remote, platform, ended=True):
+        assert not platform.asked["points"] or (place.log / "master-0").stat().st_size == 1_000
+    assert platform.asked["points"] == [("loss", 0)]
