@@ -149,11 +149,14 @@ def test_time_limit_ends_the_copy(work: Path, bare: str) -> None:
     (Path(bare) / "ls").symlink_to("/bin/ls")
     (Path(bare) / "tar").unlink()
     # The time is over when the copy has started, which never ends.
-    programs = {"sleep": f"read -r _ <{started}", "tar": f"[ $1 = -xmf ] || echo >{started}; read -r _ <{gate}"}
+    programs = {
+        "sleep": f"[ $1 = 77 ] || exec /bin/sleep $1; read -r _ <{started}",
+        "tar": f"[ $1 = -xmf ] || echo >{started}; read -r _ <{gate}",
+    }
     for name, line in programs.items():
         (Path(bare) / name).write_text(f"#!/bin/sh\n{line}\n")
         (Path(bare) / name).chmod(0o755)
-    assert run(work, "echo 1 > a; exit 5", path=bare) == (5, "too slow\n")
+    assert run(work, "echo 1 > a; exit 5", path=bare, seconds=77) == (5, "too slow\n")
     os.close(os.open(gate, os.O_RDWR))  # Lets it end.
 
 
