@@ -91,9 +91,13 @@ def test_files_are_previewed_without_running(lab: Lab, page: Page) -> None:
     assert page.evaluate("window.evil") is None
     assert [frame.url for frame in page.frames if "page.html" in frame.url] == []
     view = page.locator(".jp-pai-Job")
-    view.evaluate("node => { node.style.boxSizing = 'border-box'; node.style.width = '240px'; }")
-    sizes = view.evaluate("node => [node.scrollWidth, node.clientWidth]")
-    assert sizes[0] <= sizes[1]
+    view.evaluate("node => { node.style.boxSizing = 'border-box'; }")
+    for width in (240, 500):
+        view.evaluate("(node, width) => { node.style.width = `${width}px`; }", width)
+        sizes = view.evaluate("node => [node.scrollWidth, node.clientWidth]")
+        assert sizes[0] <= sizes[1]
+        lines = "nodes => nodes.map(node => node.offsetHeight / parseFloat(getComputedStyle(node).fontSize))"
+        assert max(row(channel, "page.html").locator(".jp-pai-Link").evaluate_all(lines)) < 2
     page.get_by_label("Filter by path").fill("SUB")
     expect(channel.locator("tr[data-path]")).to_have_count(1)
 
