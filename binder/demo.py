@@ -3,7 +3,8 @@
 python -m binder.demo           run it, and print its results
 python -m binder.demo --lab     open JupyterLab on it
 
-The jobs are stored in `build/state` of the checkout, unless JUPYTER_PAI_HOME is set.
+The jobs are stored in `build/state` of the checkout, unless JUPYTER_PAI_HOME is set. Without --lab, the profiles of the
+user are not read, so no job is billed.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ def main() -> None:
     if options.lab:
         open_lab(options.notebook)
     with tempfile.TemporaryDirectory(prefix="jupyter-pai-demo-") as folder:
+        os.environ["JUPYTER_CONFIG_DIR"] = f"{folder}/.config"
         shutil.copy(TUTORIALS / options.notebook, folder)
         with server(Path(folder)) as (url, token):
             run(NotebookSession(url, token, options.notebook), Path(folder, options.notebook))

@@ -31,7 +31,9 @@ def test_demo_prints_status_metric_and_model(home: Home, name: str) -> None:
     assert output["job"].strip() in str(model)
 
 
-def test_demo_leaves_the_state_folder_of_the_user_alone(tmp_path: Path) -> None:
+def test_demo_uses_neither_state_nor_profiles_of_the_user(tmp_path: Path) -> None:
+    (tmp_path / ".jupyter").mkdir()
+    (tmp_path / ".jupyter/jupyter_pai.toml").write_text('default = "mine"\n[profiles.mine]\nbackend = "pai"\n')
     command = [sys.executable, "-m", "binder.demo", "--notebook", "tutorial.ipynb"]
     environment = {**os.environ, "HOME": str(tmp_path)}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
