@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
+import sys
 import tarfile
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -267,8 +270,26 @@ def test_modes_and_empty_folders_are_kept_in_the_archive(folder: Path, sources: 
     archive.unpack(pack(folder, sources).path, tmp_path / "there")
     assert (tmp_path / "there/run.sh").stat().st_mode & 0o777 == 0o755
     assert (tmp_path / "there/readonly.txt").stat().st_mode & 0o777 == 0o640  # and its owner may remove it
-    assert (tmp_path / "there/logs").is_dir()
+    assert stat.filemode((tmp_path / "there/logs").stat().st_mode) == "drwxr-xr-x"
     assert not (tmp_path / "there/cache").exists()  # Its files are excluded.
+
+
+def test_folder_may_be_read_only() -> None:
+    become = "os.setgroups([]); os.setgid(65534); os.setuid(65534)" if os.getuid() == 0 else ""
+    with tempfile.TemporaryDirectory() as name:
+        fill(Path(name), "a.py")
+        os.chmod(name, 0o555)
+        code = f"""
+import os
+from jupyter_pai.jobs.spec import Source
+from jupyter_pai.source import pack
+{become}
+manifest = pack.scan(Source(folder={name!r}), 1000)
+print(os.access({name!r}, os.W_OK), [entry.path for entry in manifest.entries])
+"""
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        os.chmod(name, 0o755)
+    assert done.stdout == "False ['a.py']\n", done.stderr
 
 
 def test_archive_bytes_depend_on_content_only(tmp_path: Path, sources: Path) -> None:
