@@ -70,6 +70,8 @@ def test_environments_caches_and_secrets_are_excluded(folder: Path) -> None:
     assert why[".env"] == why["id_rsa"] == "may contain secrets"
     assert why[".git/"] == why["__pycache__/"] == "not needed by jobs"
     assert why["env2/"] == why["conda/"] == "virtual environment"
+    excluded = source.scan(Source(folder=str(folder)), LIMIT).excluded
+    assert [path.path for path in excluded if not path.expected] == [".env", "id_rsa"]
 
 
 def test_gitignore_is_read_like_git(folder: Path) -> None:
