@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from jupyter_pai.backends.local.supervisor import namespaces
 from jupyter_pai.core.errors import BackendError
 from jupyter_pai.jobs.state_dir import JobFolder
 
-from ...conftest import processes_of, until
+from ...conftest import NO_ML, processes_of, until
 from .supervised_job import DAEMONS, MODES, Started, fill, is_alive
 
 
@@ -138,10 +139,21 @@ def test_command_never_runs_twice(job_folder: Path) -> None:
     assert started.log == b""
 
 
+def test_best_mode_of_the_machine_is_found(tmp_path: Path) -> None:
+    user = [] if os.getuid() == 0 else ["--user", "--map-current-user"]
+    allowed = subprocess.run(["unshare", *user, "--pid", "--fork", "--mount-proc", "true"], check=False)
+    if allowed.returncode:
+        pytest.skip(NO_ML)
+    for name in ("ml", "root"):
+        (tmp_path / name).mkdir()
+    assert namespaces.probe(str(tmp_path)) == (namespaces.PRIVATE, "")
+
+
 @pytest.mark.parametrize("mode", [namespaces.PRIVATE, namespaces.MOUNTS])
 def test_file_view_is_that_of_the_machine_with_its_own_ml(job_folder: Path, mode: str) -> None:
     command = (
         "mkdir /new 2>/dev/null && echo made; touch /ml/file; pwd; id -u; cat /proc/self/mountinfo > mounts; "
+        "cat /proc/self/uid_map > users; "
         "ls /proc > processes; ls -lA / | awk 'NR > 1 {print $1, $9, $10, $11}' > top; readlink /proc/self/root"
     )
     started = Started(job_folder, command, mode)
@@ -155,6 +167,10 @@ def test_file_view_is_that_of_the_machine_with_its_own_ml(job_folder: Path, mode
     kind = root[root.index("-") + 1]
     assert (kind, {*root[5].split(",")} >= {"ro", "nosuid", "nodev"}) == ("tmpfs", True)
     assert "size=1024k" in root[-1]
+    assert "unbindable" in root[6 : root.index("-")]
+    effective = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("CapEff:"))
+    if int(effective.split()[1], 16) & 1 << 21:  # With CAP_SYS_ADMIN, no user namespace is needed.
+        assert (code / "users").read_text() == Path("/proc/self/uid_map").read_text()
     # Neither the old root nor the folder of the job is mounted a second time; later mounts do not spread to it.
     assert not [mount for mount in mounts if mount[4].startswith(str(job_folder / "root"))]
     assert not [mount for mount in mounts if any(word.startswith("shared:") for word in mount)]
