@@ -142,6 +142,7 @@ ROUTES: dict[str, Route] = {
     "engine_settings": Route("GET", "/settings", reply="EngineSettings"),
     "set_engine_settings": Route("PUT", "/settings", body="EngineTables", reply="EngineSettings"),
     "storages": Route("GET", "/storages", reply="Storages"),
+    "cancel_submit": Route("DELETE", "/submits/{key}", reply="Cancelled"),
     "tensorboards": Route("GET", "/tensorboards", reply="TensorBoards"),
     "start_tensorboard": Route("POST", "/tensorboards", body="TensorBoardRequest", reply="TensorBoardView"),
     "stop_tensorboard": Route("DELETE", "/tensorboards/{tensorboard}", reply="TensorBoards"),

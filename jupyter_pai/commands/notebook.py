@@ -23,7 +23,7 @@ from ..core.secret import Secret
 from ..source import notebook, script
 from ..source.magic_line import words_of
 from . import jobs
-from .console import YES, CommandContext, Console, as_json
+from .console import SUBMITS, YES, CommandContext, Console, as_json
 from .parser import parser as grammar
 from .registry import COMMANDS
 
@@ -115,11 +115,12 @@ def run_cell(shell: InteractiveShell, line: str, cell: str) -> None:
     caller = shell_context(shell)
     converted = script.from_cell(cell, _cells_above(shell, caller, cell, options.with_above))
     ctx = CommandContext(connect(), caller, CellConsole())
-    handle = jobs.submit(ctx, options, cell=converted.text, attach=True)
-    if handle:
-        for note in converted.notes:
-            print(note)
-        _finish(ctx, options, handle, display_it=True)
+    with ctx.submitting(options):
+        handle = jobs.submit(ctx, options, cell=converted.text, attach=True)
+        if handle:
+            for note in converted.notes:
+                print(note)
+            _finish(ctx, options, handle, display_it=True)
 
 
 @option_names()
@@ -138,12 +139,13 @@ def run_line(shell: InteractiveShell, line: str) -> object:
 
         return form_at(caller, options.target, profile=options.profile, backend=options.backend)
     ctx = CommandContext(connect(), caller, CellConsole())
-    result = (
-        jobs.submit(ctx, options, attach=True) if options.verb == "submit" else COMMANDS[options.verb](ctx, options)
-    )
-    if options.verb not in ("submit", "rerun") or not isinstance(result, JobHandle):
-        return None
-    return _finish(ctx, options, result, display_it=False)
+    with ctx.submitting(options):
+        result = (
+            jobs.submit(ctx, options, attach=True) if options.verb == "submit" else COMMANDS[options.verb](ctx, options)
+        )
+        if options.verb not in SUBMITS or not isinstance(result, JobHandle):
+            return None
+        return _finish(ctx, options, result, display_it=False)
 
 
 def _cells_above(

@@ -81,6 +81,7 @@ class JobService:
 
     async def close(self) -> None:
         """Release all resources. Jobs continue."""
+        await self.submitter.keys.close()
         await self.watcher.stop()
         await self.retention.stop()
         await self.transfers.close()

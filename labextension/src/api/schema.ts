@@ -34,6 +34,10 @@ export interface IBoard {
   readonly user: string;
 }
 
+export interface ICancelled {
+  readonly job: IJobView | null;
+}
+
 export interface ICandidate {
   readonly id: string;
   readonly used_at: number;
@@ -697,6 +701,7 @@ export interface IReplies {
   readonly engine_settings: IEngineSettings;
   readonly set_engine_settings: IEngineSettings;
   readonly storages: IStorages;
+  readonly cancel_submit: ICancelled;
   readonly tensorboards: ITensorBoards;
   readonly start_tensorboard: ITensorBoardView;
   readonly stop_tensorboard: ITensorBoards;
