@@ -113,6 +113,7 @@ ROUTES: dict[str, Route] = {
     "stop": Route("POST", "/jobs/{job}/stop", reply="JobView"),
     "open_terminal": Route("POST", "/jobs/{job}/terminal", {"instance": str}, reply="TerminalLink"),
     "texts": Route("GET", "/jobs/{job}/texts", reply="Texts"),
+    "kernel_notebook": Route("GET", "/kernels/{kernel}/notebook", reply="KernelNotebook"),
     "openapi": Route("GET", "/openapi.json"),
     "platform_boards": Route(
         "GET", "/platform-tensorboards", {"profile": str, "backend": str, "job": str}, reply="PlatformBoards"

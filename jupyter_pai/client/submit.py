@@ -10,6 +10,7 @@ from typing import Any
 from ..source import notebook as notebooks
 from ..source.entry_point import default_entry_point, locate, script_of
 from .connect import connect
+from .context import follow_notebook
 from .interrupts import explain_submit, new_key
 from .job import JobHandle
 from .parameters import FIELDS, absolute, check_names, parameter_names, plain
@@ -54,6 +55,7 @@ def submit(
             spec = spec_of(target, fields if source is None else {**fields, "source": source}, as_script=as_script)
             notebook = absolute(target) if as_script else ""
             client = connect()
+            follow_notebook(client.call)
             reply = client.submit(spec, backend=backend, confirmed=confirmed, anyway=anyway, notebook=notebook, key=key)
         handle = JobHandle(reply["job"], client)
         return handle.wait(logs=True) if wait else handle

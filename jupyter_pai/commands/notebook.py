@@ -13,7 +13,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ..client.connect import connect
-from ..client.context import NotebookContext, shell_context
+from ..client.context import NotebookContext, follow_notebook, shell_context
 from ..client.job import JobHandle, wait_for_success
 from ..client.log_printer import LogPrinter, print_end
 from ..client.parameters import option_names
@@ -112,9 +112,8 @@ def run_cell(shell: InteractiveShell, line: str, cell: str) -> None:
         options = grammar.parse(grammar.cell_parser(), words_of(line, shell.user_ns))
     except SystemExit:
         return
-    caller = shell_context(shell)
-    converted = script.from_cell(cell, _cells_above(shell, caller, cell, options.with_above))
-    ctx = CommandContext(connect(), caller, CellConsole())
+    ctx = _context(shell)
+    converted = script.from_cell(cell, _cells_above(shell, ctx.caller, cell, options.with_above))
     with ctx.submitting(options):
         handle = jobs.submit(ctx, options, cell=converted.text, attach=True)
         if handle:
@@ -133,12 +132,11 @@ def run_line(shell: InteractiveShell, line: str) -> object:
         options = grammar.parse(grammar.parser("%pai", words), words)
     except SystemExit:
         return None
-    caller = shell_context(shell)
+    ctx = _context(shell)
     if options.verb == "form":
         from ..client.widgets.form import form_at
 
-        return form_at(caller, options.target, profile=options.profile, backend=options.backend)
-    ctx = CommandContext(connect(), caller, CellConsole())
+        return form_at(ctx.caller, options.target, profile=options.profile, backend=options.backend)
     with ctx.submitting(options):
         result = (
             jobs.submit(ctx, options, attach=True) if options.verb == "submit" else COMMANDS[options.verb](ctx, options)
@@ -146,6 +144,12 @@ def run_line(shell: InteractiveShell, line: str) -> object:
         if options.verb not in SUBMITS or not isinstance(result, JobHandle):
             return None
         return _finish(ctx, options, result, display_it=False)
+
+
+def _context(shell: InteractiveShell) -> CommandContext:
+    client = connect()
+    follow_notebook(client.call)
+    return CommandContext(client, shell_context(shell), CellConsole())
 
 
 def _cells_above(

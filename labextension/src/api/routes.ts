@@ -53,6 +53,7 @@ export const ROUTES = {
   stop: { method: 'POST', path: '/jobs/{job}/stop' },
   open_terminal: { method: 'POST', path: '/jobs/{job}/terminal' },
   texts: { method: 'GET', path: '/jobs/{job}/texts' },
+  kernel_notebook: { method: 'GET', path: '/kernels/{kernel}/notebook' },
   openapi: { method: 'GET', path: '/openapi.json' },
   platform_boards: { method: 'GET', path: '/platform-tensorboards' },
   open_platform_board: { method: 'POST', path: '/platform-tensorboards' },

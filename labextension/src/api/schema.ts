@@ -351,6 +351,10 @@ export interface IJobs {
   readonly total: number;
 }
 
+export interface IKernelNotebook {
+  readonly notebook: string;
+}
+
 export interface ILargeJob {
   readonly id: string;
   readonly name: string;
@@ -681,6 +685,7 @@ export interface IReplies {
   readonly stop: IJobView;
   readonly open_terminal: ITerminalLink;
   readonly texts: ITexts;
+  readonly kernel_notebook: IKernelNotebook;
   readonly openapi: unknown;
   readonly platform_boards: IPlatformBoards;
   readonly open_platform_board: IBoard;
