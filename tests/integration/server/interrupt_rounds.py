@@ -54,7 +54,6 @@ class InterruptRounds:
     def __post_init__(self) -> None:
         self.runs = self.folder / "runs"
         self.runs.touch()
-        self.notebook: NotebookSession = self.server.notebook()
         (self.server.root / "data.bin").write_bytes(self.rng.randbytes(BYTES))
 
     def run_round(self) -> None:
@@ -63,18 +62,17 @@ class InterruptRounds:
         (self.server.root / "round.txt").write_text(str(self.rounds))  # The folder is packed again.
         way, moment = self.rng.choice(WAYS), self.rng.choice(SIGNS)
         before = self._jobs()
-        text = self._interrupted_cell(moment) if way == "cell" else self._interrupted_process(way, moment)
+        # A new connection to the kernel: the server closes one that is idle for long.
+        notebook = self.server.notebook() if way == "cell" else None
+        text = self._interrupted_cell(notebook, moment) if notebook else self._interrupted_process(way, moment)
         made = self._jobs() - before
         named = {job for job in made if job in text}
         assert made == named, f"{way}, {moment or 'any moment'}: a job is silent\n{text}"
         assert len(made) <= 1
         if moment and not made:
             assert "no job was submitted" in text, text
-        if way == "cell":
-            self._run_again(before)
-        else:
-            self._check(made)
         self.outcomes[f"{way}, {moment or 'any'}: {'a job' if made else 'no job'}"] += 1
+        self._check(self._run_again(notebook, before) if notebook else made)
 
     def check_end(self) -> None:
         """Each job that exists at the end was counted by a round."""
@@ -87,21 +85,21 @@ class InterruptRounds:
     def _jobs(self) -> set[str]:
         return {job["id"] for job in self.server.rest("GET", "/pai/api/v1/jobs?limit=500")["jobs"]}
 
-    def _interrupted_cell(self, moment: str) -> str:
+    def _interrupted_cell(self, notebook: NotebookSession, moment: str) -> str:
         texts: list[str] = []
 
         def run() -> None:
-            outputs = self.notebook.run(self._cell(), check=False)
+            outputs = notebook.run(self._cell(), check=False)
             texts.append(f"{outputs.text} {outputs.data} {outputs.error}")
 
         running = threading.Thread(target=run)
         folders = self._folders()
         running.start()
         self._await(moment, folders, lambda: not running.is_alive())
-        self.notebook.interrupt()
+        notebook.interrupt()
         running.join()
         # An interrupt that came too late ends at the latest with this cell.
-        until(lambda: self.notebook.run("print('idle')", check=False).text == "idle\n")
+        until(lambda: notebook.run("print('idle')", check=False).text == "idle\n")
         return texts[0]
 
     def _cell(self) -> str:
@@ -140,12 +138,13 @@ class InterruptRounds:
         new = self._folders() - folders
         return not moment or any((self.home.jobs / name / moment).exists() for name in new)
 
-    def _run_again(self, before: set[str]) -> None:
+    def _run_again(self, notebook: NotebookSession, before: set[str]) -> set[str]:
         """Run the cell of an interrupted submit again: it attaches, or submits once."""
-        self.notebook.run(self._cell())
+        notebook.run(self._cell())
+        notebook.socket.shutdown()
         made = self._jobs() - before
         assert len(made) == 1, made
-        self._check(made)
+        return made
 
     def _check(self, made: set[str]) -> None:
         """The job of the round succeeds, and its code runs once."""
