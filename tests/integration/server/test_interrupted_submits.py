@@ -10,7 +10,7 @@ from jupyter_pai.jobs.state_dir import Home
 from .interrupt_rounds import InterruptRounds
 from .real_server import RealServer
 
-ROUNDS = 10
+ROUNDS = 6
 
 
 def test_interrupted_submit_is_never_silent(server: RealServer, home: Home, tmp_path: Path) -> None:
