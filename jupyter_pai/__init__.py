@@ -123,10 +123,21 @@ _MODULES = {
 }
 
 
+def _check_platform() -> None:
+    """Raise Unsupported on Windows, in place of the missing modules that it would name."""
+    import sys
+
+    if sys.platform == "win32":
+        from .core.host import windows_error
+
+        raise windows_error()
+
+
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
     if name in _HOMES:
+        _check_platform()
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     if name in _MODULES:
         return import_module(f"{__name__}.{_MODULES[name]}")
@@ -141,6 +152,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     """Register the magics for ``%load_ext jupyter_pai``. Their code is imported on first use."""
     import os
 
+    _check_platform()
     if "JUPYTER_PAI_JOB_ID" in os.environ:
         from .backends.runtime.magics import register
     else:
@@ -153,6 +165,7 @@ def _jupyter_labextension_paths() -> list[dict[str, str]]:
 
 
 def _jupyter_server_extension_points() -> list[dict[str, object]]:
+    _check_platform()
     from .server.app import PaiApp
 
     return [{"module": "jupyter_pai", "app": PaiApp}]

@@ -3,6 +3,7 @@
 
 import gc
 import os
+import sys
 
 
 def main() -> int:
@@ -10,6 +11,11 @@ def main() -> int:
     # Nearly all objects live until the end of this short process, where collecting them takes a fifth of its time.
     gc.set_threshold(100_000)
     try:
+        if sys.platform == "win32":
+            from .core.host import windows_error
+
+            sys.stderr.write(f"{windows_error()}\n")
+            return 2
         if "_ARGCOMPLETE" in os.environ:
             from .commands.completion import complete_in_shell
 

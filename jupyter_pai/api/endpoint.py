@@ -9,7 +9,8 @@ from __future__ import annotations
 import inspect
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -39,12 +40,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 @dataclass(frozen=True)
 class Context:
     """The values that every endpoint receives. `root` is set in a Jupyter server whose notebooks are local files,
-    `boards` in a Jupyter server."""
+    `boards` in a Jupyter server. `sessions` returns its sessions, as Jupyter's REST API does."""
 
     service: JobService
     root: ServerRoot | None = None
     boards: TensorBoards | None = None
     base_url: str = "/"
+    sessions: Callable[[], Awaitable[list[Json]]] | None = None
 
     def path(self, text: str, *, writable: bool = False) -> Path:
         """Return the absolute path of `text`, which is absolute or relative to the contents root. `writable`: the
@@ -65,6 +67,17 @@ class Context:
             return os.path.realpath(self.path(text))
         except ValueError:
             raise UsageError(_("`{path}` is not a valid notebook path.").format(path=text)) from None
+
+    async def notebook_of(self, kernel: str) -> Path | None:
+        """Return the path of a kernel's notebook; None if the kernel has none that is a local file."""
+        if not self.root or not self.sessions:
+            return None
+        for session in await self.sessions():
+            if session["kernel"]["id"] == kernel:
+                with suppress(UsageError):
+                    path = self.root.resolve(session["path"])
+                    return path if path.is_file() else None
+        return None
 
     def relative(self, path: Path | None) -> str | None:
         """Return a path relative to the contents root; None outside of it."""

@@ -81,6 +81,12 @@ class SubmittedReply(TypedDict):
     attached: bool
 
 
+class CancelledReply(TypedDict):
+    """`job`: the job of the submit, which was stored before it could be cancelled, and continues; otherwise null."""
+
+    job: JobReply | None
+
+
 class CodeReply(TypedDict):
     """A spec as a notebook cell, a command line, Python, and JSON for `--spec`."""
 
@@ -185,6 +191,13 @@ async def submit(
 
 def _submitted(context: Context, submitted: Submitted) -> Json:
     return vars(submitted) | {"job": context.service.describe(submitted.job)}
+
+
+@endpoint("DELETE", "/submits/{key}")
+async def cancel_submit(context: Context, key: str) -> CancelledReply:
+    """Cancel the submit with an idempotency key, in progress or yet to arrive. A stored job continues."""
+    job = await context.service.submitter.cancel(key)
+    return {"job": context.service.describe(job) if job else None}
 
 
 @endpoint("POST", "/bring")

@@ -29,6 +29,12 @@ class AboutReply(TypedDict):
     home: str
 
 
+class KernelNotebookReply(TypedDict):
+    """`notebook`: the absolute path; empty if the kernel has no notebook that is a local file."""
+
+    notebook: str
+
+
 class CatalogueReply(TypedDict):
     """The page's texts in a language, in JupyterLab's format; empty for English."""
 
@@ -68,6 +74,12 @@ async def about(context: Context) -> AboutReply:
         "backends": sorted(load_backends()),
         "home": str(context.service.home.path),
     }
+
+
+@endpoint("GET", "/kernels/{kernel}/notebook")
+async def kernel_notebook(context: Context, kernel: str) -> KernelNotebookReply:
+    """Get the current path of a kernel's notebook, which may have been renamed."""
+    return {"notebook": str(await context.notebook_of(kernel) or "")}
 
 
 @endpoint("GET", "/openapi.json")

@@ -113,6 +113,7 @@ ROUTES: dict[str, Route] = {
     "stop": Route("POST", "/jobs/{job}/stop", reply="JobView"),
     "open_terminal": Route("POST", "/jobs/{job}/terminal", {"instance": str}, reply="TerminalLink"),
     "texts": Route("GET", "/jobs/{job}/texts", reply="Texts"),
+    "kernel_notebook": Route("GET", "/kernels/{kernel}/notebook", reply="KernelNotebook"),
     "openapi": Route("GET", "/openapi.json"),
     "platform_boards": Route(
         "GET", "/platform-tensorboards", {"profile": str, "backend": str, "job": str}, reply="PlatformBoards"
@@ -142,6 +143,7 @@ ROUTES: dict[str, Route] = {
     "engine_settings": Route("GET", "/settings", reply="EngineSettings"),
     "set_engine_settings": Route("PUT", "/settings", body="EngineTables", reply="EngineSettings"),
     "storages": Route("GET", "/storages", reply="Storages"),
+    "cancel_submit": Route("DELETE", "/submits/{key}", reply="Cancelled"),
     "tensorboards": Route("GET", "/tensorboards", reply="TensorBoards"),
     "start_tensorboard": Route("POST", "/tensorboards", body="TensorBoardRequest", reply="TensorBoardView"),
     "stop_tensorboard": Route("DELETE", "/tensorboards/{tensorboard}", reply="TensorBoards"),

@@ -6,7 +6,6 @@ Light: imports the standard library only.
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import time
 from abc import ABC, abstractmethod
@@ -19,6 +18,7 @@ from ..core.i18n import _
 from ..core.text import show_size
 from ..source.dataframes import is_frame, save_frame
 from .context import current_notebook
+from .interrupts import explain_submit, new_key
 
 if TYPE_CHECKING:
     from .streams import Stream
@@ -72,26 +72,39 @@ class Client(ABC):
         anyway: bool = False,
         progress: Callable[[int, int], object] | None = None,
         script_if_needed: bool = False,
+        key: str = "",
     ) -> dict[str, Any]:
         """Submit a job and return `{job, attached}`. A lost reply is retried once, with an idempotency key.
+
+        An interrupt cancels the submit until its job is stored. Its outcome is printed: that no job was submitted, or
+        the id of the job and how to stop it.
 
         `notebook` overrides the notebook of this kernel as the job's notebook. `confirmed` accepts the cost; `anyway`
         submits although the script will reject its hyperparameters or arguments. `progress` receives the bytes of
         inputs uploaded so far and in total. `script_if_needed` converts a notebook to a script for backends that run no
-        notebooks.
+        notebooks. `key`: the idempotency key; by default a random one.
         """
+        key = key or new_key()
         body = {
-            "spec": self._plain(spec),
+            "spec": spec,
             "backend": backend,
             "python": sys.executable,
-            "key": os.urandom(16).hex(),
+            "key": key,
             "attach": attach,
             "notebook": notebook or current_notebook(),
             "confirmed": confirmed,
             "anyway": anyway,
             "script_if_needed": script_if_needed,
         }
-        if spec.get("inputs"):
+        try:
+            return self._submit(body, progress)
+        except KeyboardInterrupt as interrupt:
+            explain_submit(interrupt, self.call, key)
+            raise
+
+    def _submit(self, body: dict[str, Any], progress: Callable[[int, int], object] | None) -> dict[str, Any]:
+        body["spec"] = self._plain(body["spec"])
+        if body["spec"].get("inputs"):
             # Staging may take longer than the timeout of one request.
             transfer = self._retry("bring", body=body)
             finish_copy(lambda verb, number: self._retry(verb, copy=number), transfer, progress)
@@ -126,17 +139,24 @@ class Client(ABC):
         resume: bool = False,
         confirmed: bool = False,
         anyway: bool = False,
+        key: str = "",
     ) -> dict[str, Any]:
-        """Submit the spec and code of a job again, with changes. `resume` passes the job's checkpoints on."""
+        """Submit the spec and code of a job again, with changes. `resume` passes the job's checkpoints on. `key` and
+        interrupts: as for `submit`."""
+        key = key or new_key()
         body = {
-            "key": os.urandom(16).hex(),
+            "key": key,
             "changes": changes or {},
             "backend": backend,
             "resume": resume,
             "confirmed": confirmed,
             "anyway": anyway,
         }
-        return self._retry("rerun", job=job, body=body)
+        try:
+            return self._retry("rerun", job=job, body=body)
+        except KeyboardInterrupt as interrupt:
+            explain_submit(interrupt, self.call, key)
+            raise
 
     def _retry(self, verb: str, **arguments: Any) -> dict[str, Any]:
         """Call an idempotent verb, and once more if the connection breaks."""

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import NotebookError
+from ..core.errors import NotebookError, PaiError
 from ..core.i18n import _
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
+
+
+# The notebook of a kernel, from Jupyter.
+_SESSION = "JPY_SESSION_NAME"
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,7 @@ def shell_context(shell: InteractiveShell) -> NotebookContext:
     """
     if "google.colab" in sys.modules:
         return NotebookContext(Path.cwd(), _colab_name(), live=True, shell=shell)
-    session = os.environ.get("JPY_SESSION_NAME", "") if hasattr(shell, "kernel") else ""
+    session = os.environ.get(_SESSION, "") if hasattr(shell, "kernel") else ""
     # The session of a console is named after the console, and its folder is the current one.
     file = shell.user_ns.get("__vsc_ipynb_file__") or (session if session.endswith(".ipynb") else "")
     if not file:
@@ -61,6 +67,23 @@ def shell_context(shell: InteractiveShell) -> NotebookContext:
     notebook = Path(file)
     folder = notebook.parent if notebook.parent.is_dir() else None
     return NotebookContext(folder, notebook.stem, notebook if notebook.is_file() else None, True, shell)
+
+
+def follow_notebook(call: Callable[..., Any]) -> None:
+    """Set the name of this kernel's notebook anew if the notebook was renamed: Jupyter sets it at the kernel's start
+    only. `call` calls a verb of the engine. Does nothing outside a notebook of a server with this extension.
+    """
+    shell = current_shell()
+    before = os.environ.get(_SESSION, "")
+    if not hasattr(shell, "kernel") or not before.endswith(".ipynb"):
+        return
+    from ipykernel.connect import get_connection_file
+
+    kernel = Path(get_connection_file()).stem.removeprefix("kernel-")
+    with suppress(PaiError):
+        notebook = call("kernel_notebook", kernel=kernel)["notebook"]
+        if notebook and notebook != os.path.realpath(before):
+            os.environ[_SESSION] = notebook
 
 
 def current_shell() -> InteractiveShell | None:
@@ -87,7 +110,7 @@ def front_end_of(shell: InteractiveShell | None) -> str:
         return ""
     if "__vsc_ipynb_file__" in shell.user_ns:
         return "vscode"
-    return "jupyter" if os.environ.get("JPY_SESSION_NAME") else ""
+    return "jupyter" if os.environ.get(_SESSION) else ""
 
 
 def _colab_name() -> str:

@@ -17,6 +17,7 @@ from . import summary
 from .base import Client, finish_copy
 from .connect import connect
 from .context import current_shell, front_end_of
+from .interrupts import explain_wait
 from .log_printer import LogPrinter
 from .parameters import FIELDS, check_names, parameter_names, plain
 
@@ -365,8 +366,8 @@ def wait_for_success(
     """
     try:
         handle.wait(timeout, logs=logs, write=write)
-    except KeyboardInterrupt:
-        print("\n" + summary.still_running(handle.info, stop))
+    except KeyboardInterrupt as interrupt:
+        explain_wait(interrupt, handle.info, stop)
         raise
     if handle.status != "succeeded":
         with parameter_names():

@@ -92,6 +92,11 @@ def option_names() -> Iterator[None]:
         _options_shown.reset(token)
 
 
+def options_shown() -> bool:
+    """Return whether a line of a magic or of a terminal is the caller, rather than Python code."""
+    return _options_shown.get()
+
+
 @contextmanager
 def parameter_names(names: Mapping[str, str] | None = None) -> Iterator[None]:
     """Raise errors of this block with the names of parameters. `names` maps parameters of `submit` to the caller's."""

@@ -10,6 +10,8 @@ from typing import Any
 from ..source import notebook as notebooks
 from ..source.entry_point import default_entry_point, locate, script_of
 from .connect import connect
+from .context import follow_notebook
+from .interrupts import explain_submit, new_key
 from .job import JobHandle
 from .parameters import FIELDS, absolute, check_names, parameter_names, plain
 
@@ -40,17 +42,26 @@ def submit(
         fields: Fields of `JobSpec`: `name`, `hyperparameters`, `inputs`, `outputs`, `instance_type`, `requirements` …
             Relative paths start at the current folder.
 
+    An interrupt is not silent: it prints that no job was submitted, or the id of the job and how to stop it.
+
     Raises:
         BadInput: naming the invalid parameter and the fix.
         Unconfirmed: stating the cost, if it must be confirmed.
     """
-    with parameter_names():
-        check_names(fields, {*FIELDS, "target", "backend", "wait", "confirmed", "anyway", "as_script"})
-        spec = spec_of(target, fields if source is None else {**fields, "source": source}, as_script=as_script)
-        notebook = absolute(target) if as_script else ""
-        reply = connect().submit(spec, backend=backend, confirmed=confirmed, anyway=anyway, notebook=notebook)
-    handle = JobHandle(reply["job"])
-    return handle.wait(logs=True) if wait else handle
+    client, key = None, new_key()
+    try:
+        with parameter_names():
+            check_names(fields, {*FIELDS, "target", "backend", "wait", "confirmed", "anyway", "as_script"})
+            spec = spec_of(target, fields if source is None else {**fields, "source": source}, as_script=as_script)
+            notebook = absolute(target) if as_script else ""
+            client = connect()
+            follow_notebook(client.call)
+            reply = client.submit(spec, backend=backend, confirmed=confirmed, anyway=anyway, notebook=notebook, key=key)
+        handle = JobHandle(reply["job"], client)
+        return handle.wait(logs=True) if wait else handle
+    except KeyboardInterrupt as interrupt:
+        explain_submit(interrupt, client.call if client else None, key)
+        raise
 
 
 def spec_of(target: str | os.PathLike[str], fields: Mapping[str, Any], *, as_script: bool = False) -> dict[str, Any]:

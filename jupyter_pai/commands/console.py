@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..client.base import Client, progress_printer
 from ..client.context import NotebookContext
+from ..client.interrupts import explain_submit, new_key
 from ..client.job import JobHandle
 from ..core.secret import Secret
 from .parser.parser import Options
 
 # Accepted answers to a prompt for confirmation.
 YES = ("y", "yes", "是", "好")
+# The verbs that submit a job.
+SUBMITS = ("submit", "rerun")
 
 _FIELDS = (
     "id name backend profile status exit_code reason remote_id submitted_at started_at ended_at "
@@ -70,16 +74,28 @@ class Console(ABC):
 
 @dataclass(frozen=True)
 class CommandContext:
-    """Everything that a command works with: the engine's client, the notebook or folder that it was called in, and
-    the console that it prints to."""
+    """Everything that a command works with: the engine's client, the notebook or folder that it was called in, the
+    console that it prints to, and the idempotency key of its submit."""
 
     client: Client
     caller: NotebookContext
     console: Console
+    key: str = field(default_factory=new_key)
 
     def job(self, reference: str) -> JobHandle:
         """Return the job with this ID, ID prefix or name; `last` is the newest job."""
         return JobHandle(self.client.call("show", job=reference), self.client)
+
+    @contextmanager
+    def submitting(self, options: Options) -> Iterator[None]:
+        """Print the outcome of a submit that is interrupted in this block, which ends when the job has been shown."""
+        try:
+            yield
+        except KeyboardInterrupt as interrupt:
+            # A cell has no verb.
+            if getattr(options, "verb", "submit") in SUBMITS:
+                explain_submit(interrupt, self.client.call, self.key)
+            raise
 
     def print_json(self, options: Options, value: object, *, indent: int | None = 1) -> bool:
         """Print a value as JSON if the command was called with `--json`. Return whether it was."""

@@ -40,6 +40,7 @@ def submit(ctx: CommandContext, options: Options, *, cell: str = "", attach: boo
         anyway=options.anyway,
         notebook=notebook,
         progress=ctx.progress(options),
+        key=ctx.key,
     )
     reply = _confirmed(ctx, options, request)
     if not reply:
@@ -246,6 +247,7 @@ def _rerun(ctx: CommandContext, options: Options) -> JobHandle | None:
         backend=options.backend or "",
         resume=options.resume,
         anyway=options.anyway,
+        key=ctx.key,
     )
     reply = _confirmed(ctx, options, request)
     return JobHandle(reply["job"], ctx.client) if reply else None

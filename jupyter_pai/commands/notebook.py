@@ -13,7 +13,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ..client.connect import connect
-from ..client.context import NotebookContext, shell_context
+from ..client.context import NotebookContext, follow_notebook, shell_context
 from ..client.job import JobHandle, wait_for_success
 from ..client.log_printer import LogPrinter, print_end
 from ..client.parameters import option_names
@@ -23,7 +23,7 @@ from ..core.secret import Secret
 from ..source import notebook, script
 from ..source.magic_line import words_of
 from . import jobs
-from .console import YES, CommandContext, Console, as_json
+from .console import SUBMITS, YES, CommandContext, Console, as_json
 from .parser import parser as grammar
 from .registry import COMMANDS
 
@@ -112,14 +112,14 @@ def run_cell(shell: InteractiveShell, line: str, cell: str) -> None:
         options = grammar.parse(grammar.cell_parser(), words_of(line, shell.user_ns))
     except SystemExit:
         return
-    caller = shell_context(shell)
-    converted = script.from_cell(cell, _cells_above(shell, caller, cell, options.with_above))
-    ctx = CommandContext(connect(), caller, CellConsole())
-    handle = jobs.submit(ctx, options, cell=converted.text, attach=True)
-    if handle:
-        for note in converted.notes:
-            print(note)
-        _finish(ctx, options, handle, display_it=True)
+    ctx = _context(shell)
+    converted = script.from_cell(cell, _cells_above(shell, ctx.caller, cell, options.with_above))
+    with ctx.submitting(options):
+        handle = jobs.submit(ctx, options, cell=converted.text, attach=True)
+        if handle:
+            for note in converted.notes:
+                print(note)
+            _finish(ctx, options, handle, display_it=True)
 
 
 @option_names()
@@ -132,18 +132,24 @@ def run_line(shell: InteractiveShell, line: str) -> object:
         options = grammar.parse(grammar.parser("%pai", words), words)
     except SystemExit:
         return None
-    caller = shell_context(shell)
+    ctx = _context(shell)
     if options.verb == "form":
         from ..client.widgets.form import form_at
 
-        return form_at(caller, options.target, profile=options.profile, backend=options.backend)
-    ctx = CommandContext(connect(), caller, CellConsole())
-    result = (
-        jobs.submit(ctx, options, attach=True) if options.verb == "submit" else COMMANDS[options.verb](ctx, options)
-    )
-    if options.verb not in ("submit", "rerun") or not isinstance(result, JobHandle):
-        return None
-    return _finish(ctx, options, result, display_it=False)
+        return form_at(ctx.caller, options.target, profile=options.profile, backend=options.backend)
+    with ctx.submitting(options):
+        result = (
+            jobs.submit(ctx, options, attach=True) if options.verb == "submit" else COMMANDS[options.verb](ctx, options)
+        )
+        if options.verb not in SUBMITS or not isinstance(result, JobHandle):
+            return None
+        return _finish(ctx, options, result, display_it=False)
+
+
+def _context(shell: InteractiveShell) -> CommandContext:
+    client = connect()
+    follow_notebook(client.call)
+    return CommandContext(client, shell_context(shell), CellConsole())
 
 
 def _cells_above(

@@ -13,13 +13,13 @@ from typing import BinaryIO
 
 from ..client.connect import connect
 from ..client.context import NotebookContext
+from ..client.interrupts import explain_submit, explain_wait
 from ..client.job import JobHandle
 from ..client.parameters import option_names
-from ..client.summary import still_running
 from ..core.errors import EngineError, PaiError, UsageError
 from ..core.i18n import _
 from ..core.secret import Secret
-from .console import YES, CommandContext, Console, as_json
+from .console import SUBMITS, YES, CommandContext, Console, as_json
 from .parser import parser as grammar
 from .registry import COMMANDS
 
@@ -104,10 +104,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: grammar.Options) -> int:
-    console = Terminal()
-    result = COMMANDS[options.verb](CommandContext(connect(), NotebookContext(Path.cwd()), console), options)
-    if options.verb not in ("submit", "rerun") or not isinstance(result, JobHandle):
-        return SUCCESS
+    try:
+        client = connect()
+    except KeyboardInterrupt as interrupt:
+        if options.verb in SUBMITS:
+            explain_submit(interrupt, None, "")
+        raise
+    ctx = CommandContext(client, NotebookContext(Path.cwd()), Terminal())
+    with ctx.submitting(options):
+        result = COMMANDS[options.verb](ctx, options)
+        if options.verb not in SUBMITS or not isinstance(result, JobHandle):
+            return SUCCESS
+        return _show_submitted(ctx.console, options, result)
+
+
+def _show_submitted(console: Console, options: grammar.Options, result: JobHandle) -> int:
+    """Show a new job, wait for its end if that is wanted, and return the exit code."""
     if options.wait and not options.json:
         sys.stderr.write(f"{result!r}\n")  # To stop it while its log is printed.
     code = _wait(result, sys.stderr.buffer if options.json else sys.stdout.buffer) if options.wait else SUCCESS
@@ -145,8 +157,8 @@ def _wait(job: JobHandle, target: BinaryIO) -> int:
             target.write(data)
             target.flush()
         job.wait()
-    except KeyboardInterrupt:
-        sys.stderr.write(f"\n{still_running(job.info, f'jupyter pai stop {job.id}')}\n")
+    except KeyboardInterrupt as interrupt:
+        explain_wait(interrupt, job.info)
         raise
     return SUCCESS if job.status == "succeeded" else NO_SUCCESS
 

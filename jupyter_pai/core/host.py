@@ -14,8 +14,22 @@ from dataclasses import dataclass
 from functools import cache
 from ipaddress import ip_address
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .errors import Unsupported
 
 VARIABLE = "JUPYTER_PAI_HOST"
+
+
+def windows_error() -> Unsupported:
+    """Return the error for Windows, which lacks the file locks and process trees of the engine."""
+    from .errors import Unsupported
+    from .i18n import _
+
+    return Unsupported(
+        _("jupyter-pai does not run on Windows."), fix=_("Use it in WSL 2, or on a Jupyter server on Linux.")
+    )
 
 
 def name() -> str:

@@ -29,6 +29,7 @@ from ..jobs.metrics.query import Metric, ResourceUsage, read_columns
 from ..jobs.metrics.series import DETECTED, PLATFORM, TENSORBOARD, Series
 from ..jobs.provenance import Provenance
 from ..jobs.state_dir import Home
+from ..jobs.store.query import JobFilter
 from ..jobs.store.store import Store
 from . import compare as comparison, doctor
 from .audit_log import Audit
@@ -43,6 +44,8 @@ from .watcher.timings import Timings
 
 _PIECE = 1 << 18
 _EVENTS_INTERVAL = 0.1
+# Jobs of a renamed notebook that are read at a time.
+_RENAMED = 500
 # The most points of a metric in one message.
 _MAX_POINTS = 1 << 14
 
@@ -81,6 +84,7 @@ class JobService:
 
     async def close(self) -> None:
         """Release all resources. Jobs continue."""
+        await self.submitter.keys.close()
         await self.watcher.stop()
         await self.retention.stop()
         await self.transfers.close()
@@ -283,6 +287,12 @@ class JobService:
         remote_id = job.remote_id or job.id
         report = (await self.profiles.backend_of(job).poll([remote_id])).get(remote_id)
         return report if report and report.silent else None
+
+    async def rename_notebook(self, old: str, new: str) -> None:
+        """Assign the jobs of a renamed notebook to its new path. Both are absolute, without links."""
+        while old != new and (jobs := self.store.jobs.page(JobFilter(limit=_RENAMED, notebook=old))[0]):
+            for job in jobs:
+                await asyncio.wrap_future(self.store.jobs.update(job.id, notebook=new))
 
     async def delete(self, word: str, *, force: bool = False) -> Job:
         """Delete a finished job: its row, log, metrics, code, and the outputs in its folder. `force` also deletes a job

@@ -17,6 +17,7 @@ from typing import Any
 from ..backends.base import Caller, Capability, Submission
 from ..config import jupyterhub as hub
 from ..config.secret_store import SecretStore
+from ..core.cancellation import check_progress
 from ..core.errors import SourceGone, Unsupported
 from ..core.field_errors import field_from_message, fields
 from ..core.i18n import _
@@ -39,6 +40,7 @@ from .data.storages import Storages
 from .data.transfers import Transfer, Transfers
 from .requests import Preview, Rerun, SubmitRequest, Submitted
 from .retention import Retention
+from .submit_keys import SubmitKeys
 from .submit_plan import StagedPlans, SubmitPlan, script_for_notebook
 from .watcher.loop import Watcher
 
@@ -70,6 +72,7 @@ class Submitter:
         self.retention = retention
         self.transfers = transfers
         self.recorder = ProvenanceRecorder(home)
+        self.keys = SubmitKeys()
         self.staged = StagedPlans(watcher.timings.staged)
         self._file_cache = FileMemory()
 
@@ -115,7 +118,11 @@ class Submitter:
 
         Raises:
             BadInput: as `submit`.
+            Conflict: if the key of the request was cancelled.
         """
+        return await self.keys.run("stage", request.key, self._stage_inputs(request))
+
+    async def _stage_inputs(self, request: SubmitRequest) -> Transfer:
         plan = await self._check(self._resolve(request))
         channels = len(plan.staging.channels)
         plan = await self._pack(plan)
@@ -142,29 +149,45 @@ class Submitter:
         Raises:
             BadInput: for invalid fields; nothing is stored.
             BackendError: if the platform rejects the job; it is stored as failed.
+            Conflict: if the key of the request was cancelled.
         """
         if job := self.store.jobs.by_key(request.key):
             return Submitted(job=job)
+        return await self.keys.run("submit", request.key, self._submit(request))
+
+    async def _submit(self, request: SubmitRequest) -> Submitted:
         plan = await self._packed_plan(self._resolve(request))
-        earlier, plan = await asyncio.to_thread(attach, plan, self.store, self.home)
-        if earlier:
-            return Submitted(job=earlier, attached=True)
-        plan.check_confirmed()
-        plan = replace(plan, origin={"notebook": request.notebook or request.spec.notebook})
-        try:
-            return Submitted(job=await self._start(plan))
-        except SourceGone:
-            return Submitted(job=await self._start(await self._pack(plan)))
+        async with self.keys.turn(request.attach_key or new_id()):
+            earlier, plan = await asyncio.to_thread(attach, plan, self.store, self.home)
+            if earlier:
+                return Submitted(job=earlier, attached=True)
+            plan.check_confirmed()
+            plan = replace(plan, origin={"notebook": request.notebook or request.spec.notebook})
+            try:
+                return Submitted(job=await self._start(plan))
+            except SourceGone:
+                return Submitted(job=await self._start(await self._pack(plan)))
+
+    async def cancel(self, key: str) -> Job | None:
+        """Cancel the submit with this key, also one that arrives later. Return its job if that is stored already: it
+        continues."""
+        while True:
+            is_final = await self.keys.cancel(key)
+            if (job := self.store.jobs.by_key(key)) or is_final:
+                return job
 
     async def rerun(self, word: str, request: Rerun) -> Submitted:
         """Submit a job's spec and code again, with changes. The name is a new one, unless the changes have one.
 
         Raises:
             BadInput: naming the invalid field.
-            Conflict: on `resume` of a job that is active or has no checkpoints.
+            Conflict: on `resume` of a job that is active or has no checkpoints, or if the key was cancelled.
         """
         if job := self.store.jobs.by_key(request.key):
             return Submitted(job=job)
+        return await self.keys.run("rerun", request.key, self._rerun(word, request))
+
+    async def _rerun(self, word: str, request: Rerun) -> Submitted:
         earlier = self.store.jobs.find(word)
         plan = self._resolve(self._rerun_request(earlier, request))
         origin = {"rerun_of": earlier.id, "notebook": earlier.notebook}
@@ -337,6 +360,7 @@ class Submitter:
             job = job.model_copy(update={"notes": notes, "outputs": prepared.outputs, "remote_id": prepared.remote_id})
             uses = lineage.used_jobs(plan.spec, self.home)
             key, attach_key = plan.request.key or job.id, plan.request.attach_key
+            self.keys.store(plan.request.key)
             held.stored = await asyncio.wrap_future(self.store.jobs.insert(job, key, attach_key, uses, admit))
         if not held.is_kept:
             return held.stored
@@ -350,7 +374,7 @@ class Submitter:
         inputs, profile = plan.inputs, plan.profile.name
         if inputs is None:
             copy = await stage_inputs(self.storages, plan.staging, profile, plan.backend)
-            inputs = await asyncio.to_thread(copy, None)
+            inputs = await asyncio.to_thread(copy, check_progress)
         code = plan.packed
         if uri := await plan.backend.code_uri(code.digest):
             await asyncio.to_thread(upload_code, self.storages.of(uri, profile), uri, code.archive, code.hashes)

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from ..client.base import progress_printer
+from ..client.interrupts import explain_submit, new_key
 from ..client.job import JobHandle, wait_for_success
 from .target import Target
 
@@ -15,10 +16,15 @@ __all__ = ["run", "timestamped", "wait_for"]
 def run(target: Target, spec: dict[str, Any]) -> JobHandle:
     """Submit a spec and print the job. A submit from code counts as confirmation of the cost."""
     client, spec = target.client, spec | {"profile": target.profile}
-    reply = client.submit(spec, backend=target.backend, confirmed=True, anyway=True, progress=progress_printer(print))
-    handle = JobHandle(reply["job"], client)
-    print(handle.info["console_url"] or repr(handle))
-    return handle
+    progress, key = progress_printer(print), new_key()
+    try:
+        reply = client.submit(spec, backend=target.backend, confirmed=True, anyway=True, progress=progress, key=key)
+        handle = JobHandle(reply["job"], client)
+        print(handle.info["console_url"] or repr(handle))
+        return handle
+    except KeyboardInterrupt as interrupt:
+        explain_submit(interrupt, client.call, key)
+        raise
 
 
 def wait_for(handle: JobHandle, timeout: float | None, show_logs: bool) -> JobHandle:

@@ -17,6 +17,7 @@ from ..api.route import PREFIX
 from ..api.routes import ROUTES
 from ..config.contents_root import ServerRoot
 from ..core.discovery import VARIABLE, ServerInfo
+from ..core.errors import PaiError
 from ..core.i18n import _
 from ..engine.doctor import shared
 from ..engine.service import JobService
@@ -26,13 +27,15 @@ from .handlers import StreamHandler, UnknownHandler, VerbHandler
 from .tensorboard_proxy import PATH as TENSORBOARD_PATH, TensorBoardHandler
 
 _ACTIVITY_INTERVAL = 5.0
+# Events of Jupyter's contents API, such as a rename.
+_CONTENTS = "https://events.jupyter.org/jupyter_server/contents_service/v1"
 
 
 class Engine:
     """The engine, started on first use: the server starts even if the engine cannot."""
 
-    def __init__(self, base_url: str, root: ServerRoot | None = None) -> None:
-        self.root, self.base_url = root, base_url
+    def __init__(self, base_url: str, root: ServerRoot | None = None, sessions: Any = None) -> None:
+        self.root, self.base_url, self.sessions = root, base_url, sessions
         self.boards = TensorBoards(f"{base_url}{TENSORBOARD_PATH}/")
         # Valid for this extension only. Kernels and terminals read it from a file that only the user can read.
         self.secret = secrets.token_urlsafe(32)
@@ -49,8 +52,14 @@ class Engine:
             if self._context is None:
                 service = await asyncio.to_thread(JobService)
                 await service.start()
-                self._context = Context(service, self.root, self.boards, self.base_url)
+                self._context = Context(service, self.root, self.boards, self.base_url, self.sessions)
             return self._context
+
+    async def rename(self, old: str, new: str) -> None:
+        """Assign the jobs of a renamed notebook to its new path; both are relative to the root."""
+        if self.root and old != new and new.endswith(".ipynb"):
+            service = (await self.context()).service
+            await service.rename_notebook(str(self.root.resolve(old)), str(self.root.resolve(new)))
 
     def is_busy(self) -> bool:
         """Return true if jobs run on this machine and the policy keeps the server alive for them."""
@@ -71,7 +80,8 @@ class PaiApp(ExtensionApp):
     load_other_extensions = True
 
     def initialize_settings(self) -> None:
-        self.engine = Engine(self.settings["base_url"], _contents_root(self.serverapp))
+        sessions = self.settings["session_manager"].list_sessions
+        self.engine = Engine(self.settings["base_url"], _contents_root(self.serverapp), sessions)
         self.info_file = Path(jupyter_runtime_dir()) / f"jupyter-pai-{os.getpid()}.json"
         self.task: asyncio.Task[None] | None = None
         self.settings["jupyter_pai_engine"] = self.engine
@@ -103,6 +113,7 @@ class PaiApp(ExtensionApp):
             os.environ[VARIABLE] = str(self.info_file)
         except OSError as error:
             self.log.error("jupyter-pai: kernels may not find this server: %s", error)
+        serverapp.event_logger.add_listener(schema_id=_CONTENTS, listener=self._on_contents)
         self.task = asyncio.create_task(self._report_activity(), name="jupyter-pai activity")
 
     async def _report_activity(self) -> None:
@@ -117,6 +128,14 @@ class PaiApp(ExtensionApp):
             if self.serverapp and self.engine.is_busy():
                 self.serverapp.web_app.settings["last_activity_times"]["jupyter_pai"] = now()
             await asyncio.sleep(_ACTIVITY_INTERVAL)
+
+    async def _on_contents(self, logger: object, schema_id: str, data: dict[str, str]) -> None:
+        """Follow a notebook that is renamed in the file browser or by another client of the server."""
+        if data["action"] == "rename":
+            try:
+                await self.engine.rename(data["source_path"], data["path"])
+            except PaiError as error:
+                self.log.warning("jupyter-pai: the jobs of %s keep its old path: %s", data["source_path"], error)
 
     def current_activity(self) -> list[str] | None:
         """Return the activities that keep an otherwise idle server from shutting down."""

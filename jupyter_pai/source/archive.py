@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from ..core import cancellation
 from ..core.errors import SourceError
 from ..core.i18n import _
 from ..jobs.state_dir import FULL
@@ -108,6 +109,7 @@ class _Reader:
         self.scanner = Scanner()
 
     def read(self, size: int = -1) -> bytes:
+        cancellation.check()
         data = self.file.read(size)
         self.sha256.update(data)
         self.scanner.feed(data)

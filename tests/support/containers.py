@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-__all__ = ["IMAGE", "import_image", "settings"]
+__all__ = ["IMAGE", "image_archive", "import_image", "settings"]
 
 IMAGE = "localhost/jupyter-pai-test:1"
 # Debian's own interpreter: its files lie where the image will have them.
@@ -29,6 +29,12 @@ def settings(folder: Path) -> dict[str, str]:
 
 def import_image(folder: Path) -> None:
     """Create the image in the storage of `settings`."""
+    archive = image_archive(folder)
+    subprocess.run(["podman", "import", "-q", str(archive), IMAGE], check=True, capture_output=True)
+
+
+def image_archive(folder: Path) -> Path:
+    """Write the files of the image into an archive in a folder."""
     root = folder / "root"
     python = os.path.realpath(_PYTHON)
     for program in [*_PROGRAMS, python]:
@@ -48,7 +54,7 @@ def import_image(folder: Path) -> None:
     archive = folder / "image.tar"
     subprocess.run(["tar", "-C", str(root), "-cf", str(archive), "."], check=True)
     shutil.rmtree(root)
-    subprocess.run(["podman", "import", "-q", str(archive), IMAGE], check=True, capture_output=True)
+    return archive
 
 
 def _bring(root: Path, program: str) -> None:

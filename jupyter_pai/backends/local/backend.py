@@ -23,7 +23,7 @@ from ...jobs.state_dir import Home, JobFolder, state_errors
 from ..base import Backend, Caller, Capability, Check, Finding, Prepared, Submission, parse_options
 from ..reports import Report
 from ..resources import InstanceType
-from . import checks, container, interpreter, process, resources, working_files
+from . import checks, container, interpreter, orphans, process, resources, working_files
 from .container import Container
 from .liveness import Liveness, liveness_of, read_text, starter_of
 from .options import LocalOptions, LocalSettings
@@ -159,7 +159,10 @@ class LocalBackend(Backend):
         reports = {remote_id: self._report(self.home.job(remote_id)) for remote_id in remote_ids}
         for remote_id, report in reports.items():
             if report.status.ended:
-                await asyncio.to_thread(working_files.keep, self.home.job(remote_id))
+                folder = self.home.job(remote_id)
+                if left := await asyncio.to_thread(_end_orphans, folder):
+                    reports[remote_id] = replace(report, reason=report.reason + " " + left)
+                await asyncio.to_thread(working_files.keep, folder)
         return reports
 
     def _report(self, folder: JobFolder) -> Report:
@@ -271,6 +274,20 @@ def _cut_short(folder: JobFolder, is_stopped: bool, started_at: object) -> Repor
         reason = _("The job was never started: the server ended while it was being submitted.")
     trouble = read_text(folder.path / "supervisor.log").strip().rpartition("\n")[2]
     return Report(JobStatus.FAILED, "cut short", reason + " " + trouble if trouble else reason)
+
+
+def _end_orphans(folder: JobFolder) -> str:
+    """Kill the processes that a job has left on this machine if its supervisor was killed. Return a text about them."""
+    if process.read_result(folder) or not process.of_this_boot(folder):
+        return ""
+    found, remaining = orphans.end(folder)
+    if remaining:
+        text = ngettext(
+            "{n} remaining process could not be killed.", "{n} remaining processes could not be killed.", remaining
+        )
+        return text.format(n=remaining)
+    text = ngettext("{n} remaining process was killed.", "{n} remaining processes were killed.", found)
+    return text.format(n=found) if found else ""
 
 
 def _output_parameters(folder: JobFolder) -> dict[str, str]:

@@ -8,7 +8,7 @@ import sys
 from ...core.errors import BadInput, Unsupported
 from ...core.i18n import _
 from ..base import Finding
-from . import container, interpreter, process
+from . import container, interpreter, process, user_mapping
 from .options import LocalSettings
 from .supervisor import namespaces
 from .workspace import find_uv
@@ -26,7 +26,18 @@ def _check_containers(settings: LocalSettings) -> Finding:
         engine = container.find(settings.container or "auto")
     except Unsupported as error:
         return Finding("bad", _("containers"), error.message, error.fix)
-    return Finding("ok", _("containers"), engine or _("neither podman nor docker found: jobs run without images"))
+    if not engine:
+        return Finding("ok", _("containers"), _("neither podman nor docker found: jobs run without images"))
+    mapping = user_mapping.of(engine, again=True)
+    if not mapping.failures:
+        return Finding("ok", _("containers"), engine)
+    text = _("{engine} maps root of the container to you, because another user mapping failed ({tried})")
+    return Finding(
+        "warn",
+        _("containers"),
+        text.format(engine=engine, tried="; ".join(mapping.failures)),
+        _("For images with other users, install newuidmap and add ids: usermod --add-subuids 100000-165535 USER"),
+    )
 
 
 def _check_ml() -> Finding:

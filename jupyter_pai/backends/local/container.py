@@ -9,9 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import subprocess
 from collections.abc import Iterable, Mapping
-from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,8 +19,10 @@ from ...core.text import parse_size
 from ...jobs.job import Job
 from ...jobs.spec import JobSpec
 from ...jobs.state_dir import JobFolder
+from . import user_mapping
 from .liveness import read_text
 from .resources import NAMES
+from .user_mapping import last_line, run
 
 ENGINES = ("podman", "docker")
 # Paths in containers: package files, environments with requirements, shims, and packages that the job installs.
@@ -84,7 +84,7 @@ class Container:
         options = [
             *("--rm", "--log-driver", "none", "--network", "host", "--security-opt", "label=disable"),
             *("--label", f"jupyter-pai.job={self.job.id}", "--workdir", workdir, "--entrypoint", "/bin/sh"),
-            *_as_user(self.engine),
+            *user_mapping.of(self.engine).options,
             *(word for path, place in mounts for word in ("--volume", f"{path}:{place}")),
             *(word for name in (*names, "RANK", "MASTER_PORT") for word in ("--env", name)),
             *(["--env", "HOME=/tmp"] if os.getuid() else []),  # A user unknown to the image has no home.
@@ -180,27 +180,10 @@ def _trouble(engine: str) -> str:
         return ""
     # The client of docker works without its service.
     side = "Server" if Path(engine).name == "docker" else "Client"
-    version = _run(engine, "version", "--format", f"{{{{.{side}.Version}}}}")
+    version = run(engine, "version", "--format", f"{{{{.{side}.Version}}}}")
     if version.returncode == 0:
-        _known.add(engine)
-        return ""
-    return (version.stderr.strip().splitlines() or [f"exit code {version.returncode}"])[-1]
-
-
-def _run(engine: str, *words: str) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run([engine, *words], check=False, capture_output=True, text=True, timeout=10)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return subprocess.CompletedProcess([engine], 1, "", str(error))
-
-
-def _as_user(engine: str) -> Iterable[str]:
-    """Return options that make the user own the job's files. Not needed for root and rootless engines."""
-    if os.getuid() != 0 and Path(engine).name == "podman":
-        return ["--userns", "keep-id"]
-    return [] if os.getuid() == 0 or _is_rootless(engine) else ["--user", f"{os.getuid()}:{os.getgid()}"]
-
-
-@cache
-def _is_rootless(docker: str) -> bool:
-    return "rootless" in _run(docker, "info", "--format", "{{.SecurityOptions}}").stdout
+        mapping = user_mapping.of(engine)
+        if mapping.works:
+            _known.add(engine)
+        return "" if mapping.works else mapping.failures[-1]
+    return last_line(version)

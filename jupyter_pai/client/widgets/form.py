@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..connect import connect
-from ..context import NotebookContext, current_shell, shell_context
+from ..context import NotebookContext, current_shell, follow_notebook, shell_context
 
 if TYPE_CHECKING:
     from .form_view import Form
@@ -21,6 +21,7 @@ def form(path: str | os.PathLike[str] = "", *, profile: str = "", backend: str =
         NotFound: if the path does not exist.
         BadInput: if a form cannot submit the file.
     """
+    follow_notebook(connect().call)
     shell = current_shell()
     context = shell_context(shell) if shell else NotebookContext(Path.cwd())
     return form_at(context, os.fspath(path), profile=profile, backend=backend)

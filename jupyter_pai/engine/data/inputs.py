@@ -22,6 +22,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from ...backends.base import Backend, Capability
+from ...core.cancellation import check, check_progress
 from ...core.errors import BadInput, NotFound, PaiError, Unsupported
 from ...core.filesystem import replace_file
 from ...core.i18n import _
@@ -88,6 +89,7 @@ async def stage_inputs(
         parts: dict[str, tuple[int, int]] = {}
 
         def report(channel: str, done: int, total: int) -> None:
+            check()
             parts[channel] = done, total
             if progress:
                 progress(sum(part[0] for part in parts.values()), sum(part[1] for part in parts.values()))
@@ -152,7 +154,7 @@ def upload_code(storage: Storage, uri: str, archive: Path, paths: Collection[str
             file = packed.extractfile(_REQUIREMENTS)
             data = file.read() if file else b""
         storage.put(data, storage.join(uri, _REQUIREMENTS), overwrite=True)
-    storage.put(archive, storage.join(uri, _ARCHIVE), overwrite=True)
+    storage.put(archive, storage.join(uri, _ARCHIVE), overwrite=True, progress=check_progress)
 
 
 def _path_of(uri: str) -> Path:

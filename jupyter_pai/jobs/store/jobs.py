@@ -155,7 +155,7 @@ class JobTable(StoreTable):
     @query
     def attachable(self, db: sqlite3.Connection, attach_key: str) -> Job | None:
         """Return the newest job of the same cell that is active or succeeded."""
-        where = "attach_key = ? AND (NOT ended OR status = ?) ORDER BY submitted_at DESC LIMIT 1"
+        where = "attach_key = ? AND (NOT ended OR status = ?) ORDER BY rowid DESC LIMIT 1"
         return _one(db, where, attach_key, JobStatus.SUCCEEDED.value) if attach_key else None
 
     @query
@@ -176,7 +176,8 @@ class JobTable(StoreTable):
         text = storable(word)
 
         def ids(where: str, *arguments: object) -> list[str]:
-            sql = f"SELECT id FROM job WHERE {where} ORDER BY submitted_at DESC LIMIT 2"
+            # In the order of insertion: the clock may have been set back.
+            sql = f"SELECT id FROM job WHERE {where} ORDER BY rowid DESC LIMIT 2"
             return [job_id for (job_id,) in db.execute(sql, arguments)]
 
         if word == "last":

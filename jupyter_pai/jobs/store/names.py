@@ -20,7 +20,7 @@ def job_names(database: Path, prefix: str, *, ended: bool | None = None) -> dict
     rows = _select(
         database,
         "SELECT id, name, status FROM job WHERE (? IS NULL OR ended = ?) "
-        "AND (substr(id, 1, ?) = ? OR substr(name, 1, ?) = ?) ORDER BY submitted_at DESC LIMIT ?",
+        "AND (substr(id, 1, ?) = ? OR substr(name, 1, ?) = ?) ORDER BY rowid DESC LIMIT ?",
         (ended, ended, *(len(prefix), prefix) * 2, _LIMIT),
     )
     names = {job_id: f"{name}, {status}" for job_id, name, status in rows}

@@ -34,6 +34,10 @@ export interface IBoard {
   readonly user: string;
 }
 
+export interface ICancelled {
+  readonly job: IJobView | null;
+}
+
 export interface ICandidate {
   readonly id: string;
   readonly used_at: number;
@@ -345,6 +349,10 @@ export interface IJobView {
 export interface IJobs {
   readonly jobs: readonly IJobView[];
   readonly total: number;
+}
+
+export interface IKernelNotebook {
+  readonly notebook: string;
 }
 
 export interface ILargeJob {
@@ -677,6 +685,7 @@ export interface IReplies {
   readonly stop: IJobView;
   readonly open_terminal: ITerminalLink;
   readonly texts: ITexts;
+  readonly kernel_notebook: IKernelNotebook;
   readonly openapi: unknown;
   readonly platform_boards: IPlatformBoards;
   readonly open_platform_board: IBoard;
@@ -697,6 +706,7 @@ export interface IReplies {
   readonly engine_settings: IEngineSettings;
   readonly set_engine_settings: IEngineSettings;
   readonly storages: IStorages;
+  readonly cancel_submit: ICancelled;
   readonly tensorboards: ITensorBoards;
   readonly start_tensorboard: ITensorBoardView;
   readonly stop_tensorboard: ITensorBoards;

@@ -56,6 +56,27 @@ def test_folder_of_the_notebook_is_packed(server: RealServer) -> None:
     assert "mine_2" in log
 
 
+def test_renamed_notebook_is_followed(server: RealServer) -> None:
+    (server.root / "sub").mkdir()
+    (server.root / "sub/beside.py").write_text("")
+    notebook = server.notebook("first.ipynb")
+    notebook.run("%pai submit --command true --as job --wait")
+    before = job_of(notebook)
+    path = "sub/second.ipynb"
+    server.rest("PATCH", "/api/contents/first.ipynb", {"path": path})
+    server.rest("PATCH", f"/api/sessions/{notebook.session['id']}", {"path": path, "name": "second.ipynb"})
+    until(lambda: server.job(before)["notebook"] == str(server.root / path))
+    (server.root / "first.ipynb").write_text("{}")  # Another notebook gets the old name.
+    notebook.run("%%pai_train --as job --wait\nimport os; print(sorted(os.listdir()))\n")
+    job = server.job(job_of(notebook))
+    assert (job["notebook"], job["name"].partition("_")[0]) == (str(server.root / path), "second")
+    assert "['beside.py', 'pai_cell.py', 'second.ipynb']" in notebook.run("print(job.logs())").text
+    listed = notebook.run("%pai list --notebook").data[0]["text/plain"]
+    assert job["id"] in listed and before in listed
+    notebook.run("import jupyter_pai; job = jupyter_pai.submit(command='true', source='sub')")
+    assert server.job(job_of(notebook))["notebook"] == str(server.root / path)
+
+
 def test_unchanged_cell_attaches_to_its_job(server: RealServer, tmp_path: Path) -> None:
     (server.root / "helper.py").write_text("x = 1\n")
     notebook = server.notebook()

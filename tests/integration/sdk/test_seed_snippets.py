@@ -346,9 +346,9 @@ def test_interrupted_fit_leaves_the_job_running(engine: EmbeddedClient, folder: 
         assert fitting.stdout
         assert any("begun" in line for line in fitting.stdout)
         fitting.send_signal(signal.SIGINT)
-        reply, _errors = fitting.communicate()
+        _rest, errors = fitting.communicate()
     job = get_job("last")
-    assert f"Job {job.id} is still running. To stop it: latest_job.stop(), or %pai stop {job.id}" in reply
+    assert f"Job {job.id} is still running. To stop it: latest_job.stop(), or %pai stop {job.id}" in errors
     assert job.status == "running"
     assert job.stop().wait().status == "stopped"
 

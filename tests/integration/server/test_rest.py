@@ -167,7 +167,9 @@ async def test_replies_conform_to_the_openapi_document(jp_fetch: Any, spec: dict
         "metric_definitions": [{"name": "loss", "regex": r"loss=(\S+)"}],
     }
     job = check("show", await run(jp_fetch, spec))
-    check("submit", await ask(jp_fetch, "POST", "jobs", body={"spec": spec}))
+    check("submit", await ask(jp_fetch, "POST", "jobs", body={"spec": spec, "key": "k"}))
+    assert check("cancel_submit", await ask(jp_fetch, "DELETE", "submits", "k"))["job"]
+    assert check("kernel_notebook", await ask(jp_fetch, "GET", "kernels", "x", "notebook")) == {"notebook": ""}
     check("preview", await ask(jp_fetch, "POST", "preview", body={"spec": spec}))
     await check_forms(jp_fetch, check)
     await check_job(jp_fetch, check, job)

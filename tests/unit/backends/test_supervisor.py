@@ -198,6 +198,14 @@ def test_result_is_that_of_the_first_failed_instance(
     assert sorted(os.listdir(tmp_path)) == ["arguments.json", "result"]
 
 
+def test_run_time_is_right_although_the_clock_was_set_back(tmp_path: Path) -> None:
+    result = ResultFile(arguments(tmp_path), "")
+    result.started += 8 * 3600  # The clock showed this when the job started.
+    result.write()
+    values = dict(line.split("=", 1) for line in (tmp_path / "result").read_text().splitlines())
+    assert 0 <= float(values["ended"]) - result.started < 60
+
+
 @pytest.fixture
 def tree() -> Iterator[subprocess.Popen[bytes]]:
     """A shell with two descendants, one of them in a session of its own."""

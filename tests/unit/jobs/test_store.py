@@ -89,6 +89,15 @@ def test_jobs_are_found_by_id_prefix_name_and_last(store: Store) -> None:
             store.jobs.find(word)
 
 
+def test_newest_job_is_the_one_submitted_last_although_the_clock_was_set_back(store: Store) -> None:
+    for n, hours in enumerate((0, -8)):
+        added = job("cell", f"job{n}").model_copy(update={"submitted_at": now() + timedelta(hours=hours)})
+        store.jobs.insert(added, str(n), "attach").result()
+    assert store.jobs.find("last").id == store.jobs.find("cell").id == "job1"
+    newest = store.jobs.attachable("attach")
+    assert newest and newest.id == "job1"
+
+
 def test_pages_have_filters_and_totals(store: Store) -> None:
     for n in range(7):
         store.jobs.insert(job(f"job {n}", f"id{n}", labels={"even": str(n % 2 == 0)}), str(n), "").result()

@@ -66,10 +66,11 @@ def main() -> None:
             started = os.open(arguments.path("started"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         except FileExistsError:
             os._exit(3)
-        output.write_all(started, f"{_identity()} {time.time()}\n".encode())
+        result = ResultFile(arguments, "")
+        output.write_all(started, f"{_identity()} {result.started}\n".encode())
         os.close(started)
         _set_variables(arguments, slot)
-        Supervisor(arguments, wake, slot.assigned).run()
+        Supervisor(arguments, wake, slot.assigned, result).run()
     if arguments.queue:
         with contextlib.suppress(OSError):  # On a full disk, the next job in the queue detects our end.
             queue.leave(job)
@@ -106,12 +107,12 @@ def _set_variables(arguments: Arguments, slot: Slot) -> None:
 class Supervisor:
     """Copies output to the logs, enforces the time limit, forwards a stop, and writes the result."""
 
-    def __init__(self, arguments: Arguments, wake: int, gpus: tuple[int, ...]) -> None:
+    def __init__(self, arguments: Arguments, wake: int, gpus: tuple[int, ...], result: ResultFile) -> None:
         self.arguments = arguments
         self.wake = wake
         self.deadline = time.monotonic() + arguments.limit
         self.check_at = 0.0
-        self.result = ResultFile(arguments, "")
+        self.result = result
         self.sampler = UsageSampler(arguments.path("usage"), gpus)
         paths = [arguments.path(f"log/{name}") for name in arguments.instances]
         pairs = [output.terminal() if arguments.tty else output.pipe() for _path in paths]

@@ -13,11 +13,14 @@ from jupyter_pai.backends.local.supervisor.arguments import Arguments
 class ResultFile:
     """The end of a job so far: the guard's `reports`, the `reason` of a stop, the `trouble` that prevented the start.
 
-    `guarded` is set when the guard runs.
+    `guarded` is set when the guard runs. `started` is the time when this object was made. The time of the end is
+    computed from it, because the clock may be set meanwhile.
     """
 
     def __init__(self, arguments: Arguments, reason: str) -> None:
         self.arguments = arguments
+        self.started = time.time()
+        self.began = _uptime()
         self.reason = reason
         self.trouble = ""
         self.reports = b""
@@ -43,7 +46,7 @@ class ResultFile:
             f"status={status}",
             f"instance={instance}",
             f"reason={reason}",
-            f"ended={time.time()}",
+            f"ended={self.started + _uptime() - self.began}",
             f"oom_kills={_oom_kills() - self.oom_kills}",
         ]
 
@@ -60,6 +63,11 @@ class ResultFile:
         finally:
             os.close(file)
         os.rename(path + ".new", path)
+
+
+def _uptime() -> float:
+    """Return the seconds since the machine booted, including those in which it was suspended."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def _oom_kills() -> int:
