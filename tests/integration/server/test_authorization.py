@@ -149,8 +149,8 @@ async def test_files_that_jupyterlab_does_not_show_need_the_permission_to_execut
     ]  # fmt: skip
     for address in ("data/file", "data", "data/size"):
         assert await status(address, shown) == 200
-        for path in roads:
-            assert await status(address, path) == 400, (address, path)
+        for road in roads:
+            assert await status(address, road) == 400, (address, road)
     assert await status("form", outside, "path") == 400
     assert await status("form", link, "path") == 400
     assert await status("form", shown, "path") == 200
