@@ -90,7 +90,7 @@ def test_hash_of_a_commit_is_not_a_secret(text: str) -> None:
 
 
 def test_key_inside_encoded_data_is_not_a_secret() -> None:
-    data = chance(900) + "/" + "AI" + "za" + chance(900)
+    data = chance(900) + "/" + "LT" + "AI" + chance(20) + "/" + chance(900)
     for text in (data, "\r\n".join(data[n : n + 76] for n in range(0, len(data), 76))):
         assert leaks_of(f'image = "{text}"'.encode()) == ()
 
@@ -164,6 +164,11 @@ def test_archives_are_scanned_one_level_deep_and_never_fail() -> None:
         for cut in (5, 30, 300, len(data) // 2, len(data) - 10):
             leaks_of(data[:cut])
             leaks_of(data[:cut] + bytes(10) + data[cut + 10 :])
+
+
+def test_binary_members_do_not_count() -> None:
+    zeros = bytes(30 << 20)
+    assert leaks_of(zipped(dict.fromkeys("abcde", zeros) | {"last": SECRET}))
 
 
 def test_bytes_and_members_of_an_archive_are_bounded() -> None:
