@@ -286,7 +286,8 @@ class Submitter:
                 raise Unsupported(
                     _("The backend `{name}` does not support: {what}.").format(name=backend.name, what=capability.value)
                 ).at(field)
-        secret_notes = await asyncio.to_thread(secret_fields.check, spec)
+        passes_secrets = Capability.SECRETS in backend.capabilities
+        secret_notes = await asyncio.to_thread(secret_fields.check, spec, passes_secrets=passes_secrets)
         await self._read_secrets(spec)
         staging = staging_plan(spec, backend)
         in_place = {channel: uri for channel, uri in staging.inputs.items() if channel not in staging.channels}

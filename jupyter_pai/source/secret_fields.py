@@ -14,9 +14,9 @@ from .secret_rules import title
 from .secret_scan import find
 
 
-def check(spec: JobSpec) -> tuple[str, ...]:
+def check(spec: JobSpec, *, passes_secrets: bool = True) -> tuple[str, ...]:
     """Return a note for each field with a likely secret. `allow_secret` of the source may contain paths of fields, such
-    as `environment.NAME`.
+    as `environment.NAME`. `passes_secrets`: the backend has another way to pass them.
 
     Raises:
         SpecError: naming the fields, if one certainly has a secret.
@@ -30,12 +30,17 @@ def check(spec: JobSpec) -> tuple[str, ...]:
             else:
                 notes.append(_("Possible secret in {place} ({kind}).").format(place=place, kind=title(leak.kind)))
     if faults:
-        raise SpecError(
-            "\n".join(faults.values()),
-            fix=_(
+        fix = (
+            _(
                 "Pass it to the job with --secret NAME instead (store it with %pai secret set NAME), or allow it with "
                 "--allow-secret {field}."
-            ).format(field=next(iter(faults))),
+            )
+            if passes_secrets
+            else _("The platform stores and displays it. To send it anyway: --allow-secret {field}.")
+        )
+        raise SpecError(
+            "\n".join(faults.values()),
+            fix=fix.format(field=next(iter(faults))),
             faults=faults,
             fields=list(faults),
         )

@@ -237,6 +237,13 @@ def test_secret_in_a_field_is_rejected_without_its_value(fields: dict[str, Any],
     assert isinstance(JobSpec.model_validate({"name": "x", "command": "x"} | fields), JobSpec)  # As stored.
 
 
+def test_fix_names_no_secrets_if_the_backend_does_not_pass_them() -> None:
+    spec = parse_spec({"name": "x", "command": "x", "environment": {"A": GITHUB}})
+    with pytest.raises(SpecError) as caught:
+        secret_fields.check(spec, passes_secrets=False)
+    assert caught.value.fix == "The platform stores and displays it. To send it anyway: --allow-secret environment.A."
+
+
 def test_possible_secret_in_a_field_is_a_note() -> None:
     notes = parse_and_check(
         environment={"DB_PASSWORD": chance(24)}, hyperparameters={"url": "redis://:" + "hunter2@h/0"}
