@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -173,7 +174,11 @@ async def list_data(
     """List the file at a URI, or the entries of a folder by name."""
     check_range("limit", limit, range(1, _LARGEST_PAGE + 1))
     storage = context.service.storages.of(uri, profile)
-    return await asyncio.to_thread(browse.describe, storage, uri, after, limit, recursive=recursive)
+    await context.check_readable(path_of(uri))
+    reply = await asyncio.to_thread(browse.describe, storage, uri, after, limit, recursive=recursive)
+    if path_of(uri) and not await context.reads_all():
+        reply["entries"] = [entry for entry in reply["entries"] if context.shows(path_of(entry["uri"]))]
+    return reply
 
 
 @endpoint("GET", "/data/size")
@@ -181,19 +186,22 @@ async def measure_data(
     context: Context, uri: Uri = "", profile: Account = ""
 ) -> Annotated[Json, Schema(DataSizeReply)]:
     """Count the files and bytes at a URI."""
+    await context.check_readable(path_of(uri))
     return await asyncio.to_thread(browse.measure, context.service.storages.of(uri, profile), uri)
 
 
 @endpoint("POST", "/data/get")
 async def get_data(context: Context, body: DataCopy) -> TransferReply:
     """Start to download a file or folder to a local folder."""
-    return await _copy(context, body, browse.plan_data_get, context.path(body.path, writable=True))
+    async with _audit(context, "get_data", body.uri, path=body.path):
+        return await _copy(context, body, browse.plan_data_get, context.path(body.path, writable=True))
 
 
 @endpoint("POST", "/data/put")
 async def put_data(context: Context, body: DataCopy) -> TransferReply:
     """Start to upload a local file or folder."""
-    return await _copy(context, body, browse.plan_put, context.path(body.path))
+    async with _audit(context, "put_data", body.uri, path=body.path):
+        return await _copy(context, body, browse.plan_put, context.path(body.path))
 
 
 async def _copy(context: Context, body: DataCopy, plan: Callable[..., Transfer], path: Path) -> TransferReply:
@@ -206,24 +214,28 @@ async def _copy(context: Context, body: DataCopy, plan: Callable[..., Transfer],
 @endpoint("DELETE", "/data")
 async def remove_data(context: Context, uri: Uri = "", profile: Account = "") -> TransferReply:
     """Start to delete a file, or a folder if its URI ends with a slash."""
-    plan = partial(browse.plan_remove, context.service.storages.of(uri, profile), uri)
-    return context.transfer(await context.service.transfers.start(plan))
+    async with _audit(context, "remove_data", uri):
+        plan = partial(browse.plan_remove, context.service.storages.of(uri, profile), uri)
+        return context.transfer(await context.service.transfers.start(plan))
 
 
 @endpoint("POST", "/data/folder")
 async def make_data_folder(context: Context, body: DataPlace) -> MadeFolderReply:
     """Create a folder."""
-    storage = context.service.storages.of(body.uri, body.profile)
-    uri = storage.join(browse.place_below(storage, body.uri, body.path), "")
-    await asyncio.to_thread(storage.make_folder, uri)
-    return {"uri": uri}
+    async with _audit(context, "make_data_folder", body.uri, path=body.path):
+        storage = context.service.storages.of(body.uri, body.profile)
+        uri = storage.join(browse.place_below(storage, body.uri, body.path), "")
+        await asyncio.to_thread(storage.make_folder, uri)
+        return {"uri": uri}
 
 
 @endpoint("POST", "/data/move")
 async def rename_data(context: Context, body: DataMove) -> TransferReply:
     """Start to rename or move a file or folder."""
-    plan = partial(browse.plan_move, context.service.storages.of(body.uri, body.profile), body.uri, body.name, body.to)
-    return context.transfer(await context.service.transfers.start(plan))
+    async with _audit(context, "rename_data", body.uri, path=body.name or body.to):
+        storage = context.service.storages.of(body.uri, body.profile)
+        plan = partial(browse.plan_move, storage, body.uri, body.name, body.to)
+        return context.transfer(await context.service.transfers.start(plan))
 
 
 @endpoint("GET", "/data/file")
@@ -236,9 +248,11 @@ async def data_file(
 ) -> AsyncIterator[FileChunk]:
     """Get the bytes of a file. The header X-Size is its size.
 
-    Errors are raised before the first chunk.
+    Files of this machine that JupyterLab does not show require the permission `execute`. Errors are raised before the
+    first chunk.
     """
     storage = context.service.storages.of(uri, profile)
+    await context.check_readable(path_of(uri))
     folder, path = storage.split(uri)
     return await outputs.pieces(storage, folder, path, offset, limit)
 
@@ -246,12 +260,13 @@ async def data_file(
 @endpoint("POST", "/uploads")
 async def begin_upload(context: Context, body: Upload) -> TransferReply:
     """Start the upload of a file in pieces. Its id is that of a transfer, which can be cancelled."""
-    storage = context.service.storages.of(body.uri, body.profile)
-    uri = browse.place_below(storage, body.uri, body.path)
-    upload = context.service.transfers.begin_upload(
-        storage, uri, body.bytes, overwrite=body.overwrite, modified=body.modified
-    )
-    return context.transfer(await upload)
+    async with _audit(context, "begin_upload", body.uri, path=body.path):
+        storage = context.service.storages.of(body.uri, body.profile)
+        uri = browse.place_below(storage, body.uri, body.path)
+        upload = context.service.transfers.begin_upload(
+            storage, uri, body.bytes, overwrite=body.overwrite, modified=body.modified
+        )
+        return context.transfer(await upload)
 
 
 @endpoint("PUT", "/uploads/{copy}")
@@ -263,3 +278,11 @@ async def upload_data(
 ) -> TransferReply:
     """Upload a piece of a file, up to 64 MiB. The file appears in the storage after its last piece."""
     return context.transfer(await context.service.transfers.take_chunk(copy, offset, content))
+
+
+@asynccontextmanager
+async def _audit(context: Context, verb: str, uri: str, path: str = "") -> AsyncIterator[None]:
+    """Record a change of data in the audit log."""
+    async with context.service.audit.entry(verb) as entry:
+        entry.of_data(uri, path)
+        yield

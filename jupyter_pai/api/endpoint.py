@@ -22,7 +22,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from typing_extensions import TypedDict as TypedDict  # noqa: PLC0414  # pydantic requires it before Python 3.12.
 
 from ..config.contents_root import ServerRoot
-from ..core.errors import UsageError
+from ..core.errors import PermissionDenied, UsageError
 from ..core.i18n import _
 from ..engine.data.transfers import Transfer
 from ..engine.requests import parse
@@ -40,13 +40,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 @dataclass(frozen=True)
 class Context:
     """The values that every endpoint receives. `root` is set in a Jupyter server whose notebooks are local files,
-    `boards` in a Jupyter server. `sessions` returns its sessions, as Jupyter's REST API does."""
+    `boards` in a Jupyter server. `sessions` returns its sessions, as Jupyter's REST API does. `may_execute` returns
+    whether the caller may execute code as the server's user; None if this is certain, as in a kernel."""
 
     service: JobService
     root: ServerRoot | None = None
     boards: TensorBoards | None = None
     base_url: str = "/"
     sessions: Callable[[], Awaitable[list[Json]]] | None = None
+    may_execute: Callable[[], Awaitable[bool]] | None = None
 
     def path(self, text: str, *, writable: bool = False) -> Path:
         """Return the absolute path of `text`, which is absolute or relative to the contents root. `writable`: the
@@ -82,6 +84,32 @@ class Context:
     def relative(self, path: Path | None) -> str | None:
         """Return a path relative to the contents root; None outside of it."""
         return self.root.place_of(path) if self.root and path else None
+
+    async def reads_all(self) -> bool:
+        """Return whether the caller may read files that JupyterLab does not show: outside of its root, or hidden."""
+        return self.may_execute is None or await self.may_execute()
+
+    def shows(self, path: Path | None) -> bool:
+        """Return whether JupyterLab shows a path, or the path is None."""
+        try:
+            return path is None or self.relative(path) is not None
+        except ValueError:  # A NUL character.
+            return False
+
+    async def check_readable(self, path: Path | None) -> None:
+        """Check that the caller may read a path of this machine; None for a file elsewhere.
+
+        Raises:
+            PermissionDenied: if not.
+        """
+        if path and not await self.reads_all() and not self.shows(path):
+            raise PermissionDenied(
+                _("No permission to read {path}: JupyterLab does not show it.").format(path=path),
+                fix=_(
+                    "Choose a file in the folder that JupyterLab shows that is not hidden, or ask the administrator of "
+                    "this server for the permission `execute` on `jupyter_pai`."
+                ),
+            )
 
     def transfer(self, copy: Transfer) -> Json:
         """Return a transfer as JSON, see `TransferReply`."""

@@ -91,7 +91,9 @@ async def form(
     backend: Annotated[str, "Or a backend, for its default profile."] = "",
 ) -> FormReply:
     """Get the default form values for a notebook, script or folder: the settings of its newest job."""
-    target = form_defaults.target_of(context.path(path))
+    place = context.path(path)
+    await context.check_readable(place)
+    target = form_defaults.target_of(place)
     entries = await asyncio.to_thread(form_defaults.entries, target.folder)
     settings = context.service.profiles.settings()
     last = next(iter(context.service.store.jobs.page(target.jobs)[0]), None)

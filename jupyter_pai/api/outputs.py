@@ -160,6 +160,13 @@ def _channel(context: Context, job: Job, channel: str) -> tuple[Storage, str]:
 @endpoint("POST", "/jobs/{job}/download")
 async def download(context: Context, job: Job, body: Download) -> TransferReply:
     """Start to download files of an output channel to a local folder."""
+    async with context.service.audit.entry("download") as entry:
+        entry.of_job(job)
+        entry.of_data(job.outputs.get(body.channel, ""), body.folder)
+        return await _download(context, job, body)
+
+
+async def _download(context: Context, job: Job, body: Download) -> Json:
     folder = context.path(body.folder, writable=True)
     storage, uri = _channel(context, job, body.channel)
     empty = NotFound(

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, RootModel
 
 from ..core.errors import PaiError, UsageError
 from ..core.i18n import _
-from ..core.secret import Secret
+from ..core.secret import Secret, is_secret_name
 from .endpoint import Context, Json, RequestBody, Schema, TypedDict, endpoint
 
 # Maximum length of a profile's name in the audit log.
@@ -161,12 +161,22 @@ async def secrets(context: Context) -> SecretNames:
 @endpoint("PUT", "/secrets/{secret}")
 async def set_secret(context: Context, secret: str, body: SecretValue) -> SecretNames:
     """Store a secret."""
-    await asyncio.to_thread(context.service.secrets.keep, secret, Secret(body.value))
+    async with _audit_secret(context, "set_secret", secret):
+        await asyncio.to_thread(context.service.secrets.keep, secret, Secret(body.value))
     return await secrets(context)
 
 
 @endpoint("DELETE", "/secrets/{secret}")
 async def remove_secret(context: Context, secret: str) -> SecretNames:
     """Delete a secret."""
-    await asyncio.to_thread(context.service.secrets.forget, secret)
+    async with _audit_secret(context, "remove_secret", secret):
+        await asyncio.to_thread(context.service.secrets.forget, secret)
     return await secrets(context)
+
+
+@asynccontextmanager
+async def _audit_secret(context: Context, verb: str, name: str) -> AsyncIterator[None]:
+    """Record a change of a secret in the audit log. An invalid name, which may be a value, is left out."""
+    async with context.service.audit.entry(verb) as entry:
+        entry.fields["name"] = name if is_secret_name(name) else ""
+        yield

@@ -1,4 +1,5 @@
-"""Audit log: one line of JSON for each submit, rerun, import, stop and delete of a job.
+"""Audit log: one line of JSON for each submit, rerun, import, stop and delete of a job, and for each change of data,
+secrets and credentials.
 
     {"time": "2026-01-31T09:30:00.123456+00:00", "user": "ada", "hub_user": "ada", "host": "jupyter-ada", "verb":
      "submit", "job": "k3v9q2xa", "name": "train", "backend": "pai", "profile": "team", "instance_type":
@@ -18,6 +19,7 @@ import json
 import logging
 import os
 import pwd
+import re
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable
@@ -30,10 +32,12 @@ from ..jobs.job import Job, now
 from ..jobs.spec import JobSpec
 
 logger = logging.getLogger("jupyter_pai.audit")
+_USER_INFO = re.compile("://[^/]*@")
 # Lines kept in memory while the file cannot be written.
 _MOST = 1000
-# The longest name of a job in a line.
+# The longest name of a job, and the longest URI or path, in a line.
 _LONGEST = 200
+_LONGEST_URI = 1000
 
 
 class AuditEntry:
@@ -64,6 +68,12 @@ class AuditEntry:
             "instance_type": spec.instance_type,
             "count": spec.instance_count,
         }
+
+    def of_data(self, uri: str, path: str = "") -> None:
+        """Add a URI, without user and password, and a path: the other end of a copy, or the rest of the place."""
+        self.fields["uri"] = _USER_INFO.sub("://", uri)[:_LONGEST_URI]
+        if path:
+            self.fields["path"] = _USER_INFO.sub("://", path)[:_LONGEST_URI]
 
     def of_job(self, job: Job, result: str = "ok") -> None:
         """Add the fields of the job."""

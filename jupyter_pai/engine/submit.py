@@ -29,7 +29,7 @@ from ..jobs.provenance import ProvenanceRecorder
 from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, Reservation, new_id, packed_code, reserve, state_errors, write_files
 from ..jobs.store.store import Store
-from ..source import excluded, pack as source, secret_scan
+from ..source import excluded, pack as source, secret_fields, secret_scan
 from ..source.file_cache import FileMemory
 from ..source.hyperparameters.discover import inspect_modules
 from ..storage.base import Progress
@@ -309,6 +309,8 @@ class Submitter:
                 raise Unsupported(
                     _("The backend `{name}` does not support: {what}.").format(name=backend.name, what=capability.value)
                 ).at(field)
+        passes_secrets = Capability.SECRETS in backend.capabilities
+        secret_notes = await asyncio.to_thread(secret_fields.check, spec, passes_secrets=passes_secrets)
         await self._read_secrets(spec)
         staging = staging_plan(spec, backend)
         in_place = {channel: uri for channel, uri in staging.inputs.items() if channel not in staging.channels}
@@ -318,7 +320,7 @@ class Submitter:
         if Capability.PAID in backend.capabilities:
             check = check.paid(spec)
         hub_note = hub.hub_note() if Capability.RUNS_HERE in backend.capabilities else ""
-        check = replace(check, notes=(*check.notes, *plan.notes, *filter(None, [hub_note])))
+        check = replace(check, notes=(*check.notes, *plan.notes, *secret_notes, *filter(None, [hub_note])))
         plan = replace(plan, spec=spec, check=check, staging=staging)
         plan.check_policy(plan.policy)
         return plan

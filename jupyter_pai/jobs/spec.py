@@ -57,7 +57,10 @@ class Source(Value):
     allow_secret: tuple[str, ...] = Field(
         (),
         title=N_("Allowed files with secrets"),
-        description=N_("Files to upload although secrets were detected in them, as paths inside the folder."),
+        description=N_(
+            "Files to upload although secrets were detected in them, as paths inside the folder. Also fields of the "
+            "job, such as `environment.NAME`."
+        ),
     )
 
     @model_validator(mode="after")

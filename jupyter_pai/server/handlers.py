@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import re
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
+from jupyter_core.utils import ensure_async
 from jupyter_server.auth import AllowAllAuthorizer, Authorizer, IdentityProvider, User
 from jupyter_server.auth.decorator import authorized, ws_authenticated
 from jupyter_server.base.handlers import APIHandler, JupyterHandler
@@ -26,6 +29,8 @@ from ..core.errors import EngineError, NotFound, PaiError, UsageError
 from ..core.i18n import _, use_language
 
 AUTH_RESOURCE = "jupyter_pai"
+# Tabs and line breaks are accepted: names of files and lines of logs contain them.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 class _KernelIdentity(IdentityProvider):
@@ -117,18 +122,35 @@ class VerbHandler(PaiHandler):
     async def _call(self, verb: str, route: Route, words: tuple[str, ...]) -> None:
         arguments: dict[str, Any] = dict(zip(route.names, words, strict=True))
         # Unknown parameters, as browsers and proxies add, are ignored.
-        query = {name: self.get_query_arguments(name) for name in route.parameters}
+        query = {name: self._texts(name) for name in route.parameters}
         arguments |= {name: _value(name, route.parameters[name], texts) for name, texts in query.items() if texts}
         if route.body:
             arguments["body"] = _json(self.request.body)
         if route.takes_bytes:
             arguments["content"] = self.request.body
-        result = await call(await self.settings["jupyter_pai_engine"].context(), verb, **arguments)
+        context = await self.settings["jupyter_pai_engine"].context()
+        result = await call(replace(context, may_execute=self._may_execute), verb, **arguments)
         if route.sends_bytes:
             await self._stream(result)
         else:
             self.set_header("Server-Timing", f"engine;dur={self.request.request_time() * 1000:.2f}")
             self.finish(encode(result))
+
+    def _texts(self, name: str) -> list[str]:
+        """Return the values of a query parameter unchanged. (`get_query_arguments` replaces control characters.)
+
+        Raises:
+            UsageError: if one has control characters.
+        """
+        texts = [self.decode_argument(value, name) for value in self.request.query_arguments.get(name, [])]
+        if any(map(_CONTROL.search, texts)):
+            raise UsageError(_("Invalid value of `{name}`: it contains control characters.").format(name=name))
+        return texts
+
+    async def _may_execute(self) -> bool:
+        """Return whether the user has the permission to execute code, which no route requires as a whole."""
+        allowed = self.authorizer.is_authorized(self, self.current_user, "execute", AUTH_RESOURCE)
+        return bool(await ensure_async(allowed))
 
     async def _stream(self, chunks: Any) -> None:
         """Stream chunks of a log or a file until they end or the client disconnects."""
@@ -208,17 +230,16 @@ def _value(name: str, kind: type, texts: list[str]) -> object:
     if kind is list:
         return texts
     text = texts[-1]
+    if kind is str:
+        return text
+    text = text.strip()
     if kind is int:
         if not text.removeprefix("-").isdecimal() or len(text) > 20:
             raise UsageError(_("Invalid value of `{name}`: `{text}` is not an integer.").format(name=name, text=text))
         return int(text)
-    if kind is bool:
-        if text not in ("true", "false", "1", "0"):
-            raise UsageError(
-                _("Invalid value of `{name}`: `{text}` is not true or false.").format(name=name, text=text)
-            )
-        return text in ("true", "1")
-    return text
+    if text not in ("true", "false", "1", "0"):
+        raise UsageError(_("Invalid value of `{name}`: `{text}` is not true or false.").format(name=name, text=text))
+    return text in ("true", "1")
 
 
 def _json(body: bytes) -> object:

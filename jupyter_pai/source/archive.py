@@ -16,6 +16,7 @@ from ..core import cancellation
 from ..core.errors import SourceError
 from ..core.i18n import _
 from ..jobs.state_dir import FULL
+from . import secret_archives
 from .secret_scan import Leak, Scanner, locate
 
 # The earliest date of the zip format: a job may zip its own code.
@@ -81,6 +82,7 @@ def _add_file(tar: tarfile.TarFile, entry: Entry) -> Content:
         with _open(entry) as file:
             reader = _Reader(file)
             tar.addfile(_info(entry), reader)
+            return reader.content(entry)
     except PermissionError as error:
         raise SourceError(
             _("No permission to read `{path}`.").format(path=entry.path),
@@ -93,7 +95,6 @@ def _add_file(tar: tarfile.TarFile, entry: Entry) -> Content:
             _("`{path}` changed or disappeared while it was packed.").format(path=entry.path),
             fix=_("Submit again when it no longer changes, or exclude it with --exclude."),
         ) from error
-    return reader.content(entry)
 
 
 def _open(entry: Entry) -> IO[bytes]:
@@ -107,16 +108,21 @@ class _Reader:
         self.file = file
         self.sha256 = hashlib.sha256()
         self.scanner = Scanner()
+        self.start = b""
 
     def read(self, size: int = -1) -> bytes:
         cancellation.check()
         data = self.file.read(size)
         self.sha256.update(data)
         self.scanner.feed(data)
+        self.start = self.start or data[: secret_archives.START]
         return data
 
     def content(self, entry: Entry) -> Content:
+        """Return the content, after the whole file was read and before it is closed."""
         leaks = self.scanner.leaks()
+        if secret_archives.is_archive(self.start):
+            leaks += secret_archives.find_inside(self.file, self.start)
         if leaks and entry.data is not None and entry.path.endswith(".ipynb"):
             leaks = locate(entry.data, leaks)
         return Content(self.sha256.hexdigest(), tuple(leaks))
@@ -144,7 +150,7 @@ def inspect(entry: Entry) -> Content:
         reader = _Reader(file)
         while reader.read(_CHUNK):
             pass
-    return reader.content(entry)
+        return reader.content(entry)
 
 
 def digest(entries: Iterable[Entry], hashes: dict[str, str]) -> str:

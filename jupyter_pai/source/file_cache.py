@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from ..core.filesystem import replace_file
-from . import secret_patterns
+from . import secret_rules
 from .archive import Content, Entry
 from .secret_scan import Leak
 
@@ -32,7 +32,7 @@ class FileNotes:
         try:
             noted = json.loads(self.path.read_bytes())
             self.time, self.files = int(noted["time"]), dict(noted["files"])
-            if noted["rules"] != secret_patterns.VERSION:
+            if noted["rules"] != secret_rules.VERSION:
                 self.files = {}
         except (OSError, ValueError, KeyError, TypeError):
             self.time, self.files = 0, {}
@@ -57,7 +57,7 @@ class FileNotes:
             for entry in seen
         }
         with replace_file(self.path) as target:
-            target.write(json.dumps({"time": self.began, "rules": secret_patterns.VERSION, "files": files}))
+            target.write(json.dumps({"time": self.began, "rules": secret_rules.VERSION, "files": files}))
 
 
 class FileMemory:

@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 _SECRET = """
-    .env .env.* id_rsa id_dsa id_ecdsa id_ed25519 *.pem *.key *.p12 *.pfx *.ppk .netrc .pypirc .npmrc .git-credentials
-    .ssh .gnupg .aws .kube .aliyun .aliyuncli .alibabacloud .ossutilconfig .tikit .pai .cos.conf .tccli .tencentcloud
+    .env .env.* id_rsa id_dsa id_ecdsa id_ed25519 *.pem *.key *.p8 *.p12 *.pfx *.ppk *.jks *.jceks *.keystore *.kdbx
+    .netrc _netrc .pypirc .npmrc .git-credentials .pgpass .my.cnf .mylogin.cnf .s3cfg .boto .dockercfg .htpasswd
+    .vault-token kaggle.json *.tfstate *.tfstate.backup
+    .ssh .gnupg .aws .azure .kube .aliyun .aliyuncli .alibabacloud .ossutilconfig .tikit .pai .cos.conf .tccli
+    .tencentcloud
     jupyter_pai_secrets.json
 """.split()
 _NOT_SECRET = ".env.example .env.sample .env.template .env.dist".split()

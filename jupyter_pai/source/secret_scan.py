@@ -5,6 +5,7 @@ A match has the line and the kind of a secret, never its value.
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import NamedTuple
 from ..core.errors import SourceError
 from ..core.i18n import _, ngettext
 from . import secret_patterns
+from .secret_rules import title
 
 _BINARY_WITHIN = 8192
 # Bytes of a chunk that are scanned again with the next one. No secret is longer.
@@ -23,15 +25,17 @@ _MAX_LISTED = 20
 
 @dataclass(frozen=True)
 class Leak:
-    """A detected secret: its line, counted from 1, and its kind (see `secret_patterns`).
+    """A detected secret: its line, counted from 1, and its kind (see `secret_rules`). The line of a binary file is 0.
 
-    For a notebook, `line` counts within the cell of number `cell`; 0 for a line of the file.
+    For a notebook, `line` counts within the cell of number `cell`; 0 for a line of the file. For an archive, it counts
+    within the file `member`.
     """
 
     line: int
     kind: str
     certain: bool
     cell: int = 0
+    member: str = ""
 
 
 def find(data: bytes) -> list[Leak]:
@@ -60,9 +64,12 @@ class Match(NamedTuple):
     leak: Leak
 
     def as_json(self) -> dict[str, object]:
-        """Return the match as JSON; `what` is the kind's display name."""
-        leak = self.leak
-        return {"path": self.path, "line": leak.line, "cell": leak.cell, "kind": leak.kind, "what": _kind(leak)}
+        """Return the match as JSON; `what` is the kind's display name, with the file in an archive."""
+        leak, what = self.leak, title(self.leak.kind)
+        if leak.member:
+            what = _("{what} in {file}, line {line}").format(what=what, file=leak.member, line=leak.line)
+        line = 0 if leak.member else leak.line
+        return {"path": self.path, "line": line, "cell": leak.cell, "kind": leak.kind, "what": what}
 
 
 def check(leaks: Mapping[str, Sequence[Leak]]) -> tuple[Match, ...]:
@@ -77,7 +84,7 @@ def check(leaks: Mapping[str, Sequence[Leak]]) -> tuple[Match, ...]:
         raise SourceError(
             ngettext("Secret detected in {places}.", "{n} secrets detected: {places}.", len(certain)).format(
                 n=len(certain),
-                places="; ".join(_shortened([f"{_place(*match)} ({_kind(match.leak)})" for match in certain])),
+                places="; ".join(_shortened([f"{_place(*match)} ({title(match.leak.kind)})" for match in certain])),
             ),
             fix=_(
                 "Pass it to the job with --secret NAME instead (store it with %pai secret set NAME), exclude the file "
@@ -91,7 +98,7 @@ def check(leaks: Mapping[str, Sequence[Leak]]) -> tuple[Match, ...]:
 def messages(matches: Sequence[Match]) -> tuple[str, ...]:
     """Return a note for each likely secret."""
     text = _("{place}: possible secret ({kind}); the file is packed.")
-    return tuple(_shortened([text.format(place=_place(*match), kind=_kind(match.leak)) for match in matches]))
+    return tuple(_shortened([text.format(place=_place(*match), kind=title(match.leak.kind)) for match in matches]))
 
 
 def _shortened(texts: list[str]) -> list[str]:
@@ -102,17 +109,26 @@ def _shortened(texts: list[str]) -> list[str]:
 def _place(path: str, leak: Leak) -> str:
     if leak.cell:
         return _("{path}, cell {cell}, line {line}").format(path=path, cell=leak.cell, line=leak.line)
-    return _("{path}, line {line}").format(path=path, line=leak.line)
+    if leak.member:
+        return _("{path}, file {file}, line {line}").format(path=path, file=leak.member, line=leak.line)
+    return _("{path}, line {line}").format(path=path, line=leak.line) if leak.line else path
 
 
-def _kind(leak: Leak) -> str:
-    return _(secret_patterns.KINDS[leak.kind])
+def _utf16(start: bytes) -> str:
+    """Return the encoding of a text in UTF-16 by its first bytes, which have a byte order mark, or a zero in every
+    second byte; empty for others."""
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    zeros = [start[parity:_BINARY_WITHIN:2].count(0) for parity in (0, 1)]
+    if max(zeros) < 8 or min(zeros) or max(zeros) < 0.45 * min(len(start), _BINARY_WITHIN):
+        return ""
+    return "utf-16-be" if zeros[0] else "utf-16-le"
 
 
 class Scanner:
     """Scans one file in consecutive chunks of any size.
 
-    A file with a NUL byte in its first 8 kB is binary and skipped.
+    A file with a NUL byte in its first 8 kB is binary and skipped, unless it is a text in UTF-16 or a keystore.
     """
 
     def __init__(self) -> None:
@@ -121,14 +137,17 @@ class Scanner:
         self.offset = 0  # Of `text`, in the file.
         self.lines = 0  # Before `text`.
         self.binary: bool | None = None  # Unknown before the first chunk.
+        self.decoder: codecs.IncrementalDecoder | None = None
         self.undecided = False
 
     def feed(self, data: bytes) -> None:
         """Scan the next chunk."""
         if data and self.binary is None:
-            self.binary = b"\0" in data[:_BINARY_WITHIN]
+            self._begin(data)
         if self.binary or not data:
             return
+        if self.decoder:
+            data = self.decoder.decode(data).encode("utf-8", "replace")
         cut = max(len(self.text) - _OVERLAP, 0)
         rest = self.text[cut:]
         self.lines += self.text.count(b"\n", 0, cut)
@@ -136,6 +155,14 @@ class Scanner:
         self.text = rest + data if rest else data
         # Earlier matches were found with the previous chunk; one at the end may continue in the next.
         self._scan(len(rest), len(self.text) - 1)
+
+    def _begin(self, data: bytes) -> None:
+        encoding = _utf16(data)
+        self.binary = not encoding and b"\0" in data[:_BINARY_WITHIN]
+        if encoding:
+            self.decoder = codecs.getincrementaldecoder(encoding)("replace")
+        elif self.binary and (kind := secret_patterns.binary_kind(data)):
+            self.leaks_at[0] = Leak(0, kind, True)
 
     def leaks(self) -> list[Leak]:
         """Return all secrets in the order of lines, after the last chunk."""
@@ -146,9 +173,11 @@ class Scanner:
     def _scan(self, first: int, last: int) -> None:
         """Record matches that end between `first` and `last`."""
         self.undecided = False
+        place, line = 0, self.lines + 1
         for match in secret_patterns.matches(self.text):
+            line += self.text.count(b"\n", place, match.start)
+            place = match.start
             self.undecided |= match.end > last
             # At the cut, the text before is unknown.
             if first <= match.end <= last and (match.start or not self.offset):
-                line = self.lines + self.text.count(b"\n", 0, match.start) + 1
                 self.leaks_at[self.offset + match.start] = Leak(line, match.kind, match.certain)

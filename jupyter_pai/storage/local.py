@@ -210,7 +210,7 @@ class _LocalFile(OpenFile):
 
 def path_of(uri: str) -> Path | None:
     """Return the path of a ``file://`` URI, or None for any other URI."""
-    return _path(uri) if uri.startswith("file:") else None
+    return _path(uri) if uri[:5].lower() == "file:" else None
 
 
 def _path(uri: str) -> Path:

@@ -36,6 +36,7 @@ REFUSED = [
     ("--command true --secret a-b", "Invalid variable for a secret", "VARIABLE=NAME"),
     ("--command true --secret A=b/c", "The secret of `A`", "secret set NAME"),
     ("--source leaky --command true", "conf/run.yaml, line 2 (GitHub token)", "--allow-secret FILE"),
+    (f"--command true --env A={CERTAIN['github'][0]}", "environment variable `A` (GitHub token)", "--secret NAME"),
     ("--command 'open", "Cannot parse the line", "quot"),
 ]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -106,3 +108,71 @@ async def test_cookie_without_xsrf_token_is_rejected(
     with pytest.raises(HTTPClientError) as caught:
         await http_server_client.fetch(f"{jp_base_url}{PREFIX}/jobs", method="POST", body="{}", headers=cookie)
     assert caught.value.code == 403
+
+
+async def test_files_that_jupyterlab_does_not_show_need_the_permission_to_execute(
+    jp_serverapp: Any, jp_fetch: Any, jp_root_dir: Path, tmp_path: Path
+) -> None:
+    from jupyter_server.auth import Authorizer
+
+    allowed = {"read"}
+
+    class Some(Authorizer):
+        def is_authorized(self, handler: Any, user: Any, action: str, resource: str) -> bool:
+            return action in allowed
+
+    jp_serverapp.web_app.settings["authorizer"] = Some(parent=jp_serverapp)
+    outside, hidden, link = tmp_path / "outside.py", jp_root_dir / ".env", jp_root_dir / "link.py"
+    shown = jp_root_dir / "sub/shown.py"
+    shown.parent.mkdir()
+    for path in (outside, hidden, shown):
+        path.write_text("text")
+    link.symlink_to(outside)
+
+    async def status(address: str, path: Path | str, name: str = "uri") -> int:
+        uri = path.as_uri() if isinstance(path, Path) and name == "uri" else str(path)
+        try:
+            reply = await jp_fetch(*PREFIX.split("/"), *address.split("/"), params={name: uri})
+        except HTTPClientError as error:
+            assert error.response
+            assert json.loads(error.response.body)["code"] in ("PermissionDenied", "NotFound")
+            return error.code
+        return int(reply.code)
+
+    async def names() -> set[str]:
+        reply = await jp_fetch(*PREFIX.split("/"), "data", params={"uri": f"{jp_root_dir.as_uri()}/"})
+        return {entry["path"] for entry in json.loads(reply.body)["entries"]}
+
+    roads: list[Path | str] = [
+        outside, hidden, link,
+        f"FILE://{outside}", f"file://{jp_root_dir}/sub/../../{outside.name}", f"file://{outside}%00",
+    ]  # fmt: skip
+    for address in ("data/file", "data", "data/size"):
+        assert await status(address, shown) == 200
+        for road in roads:
+            assert await status(address, road) == 400, (address, road)
+    assert await status("form", outside, "path") == 400
+    assert await status("form", link, "path") == 400
+    assert await status("form", shown, "path") == 200
+    assert await names() == {"sub/"}
+    allowed.add("execute")
+    for path in (shown, outside, hidden):
+        assert await status("data/file", path) == 200
+    assert await status("form", outside, "path") == 200
+    assert await names() >= {"sub/", ".env"}
+
+
+async def test_query_values_are_unchanged_or_rejected(jp_fetch: Any) -> None:
+    """Tornado replaces control characters by blanks, which names another job or file."""
+
+    async def text_of(query: str) -> str:
+        with pytest.raises(HTTPClientError) as caught:
+            await jp_fetch(*PREFIX.split("/"), "data", params={"uri": f"none://{query}"})
+        assert caught.value.code == 400
+        assert caught.value.response
+        return str(json.loads(caught.value.response.body)["message"])
+
+    for text in ("a b ", "a\tb", "a\nb", "a\u0080b"):
+        assert await text_of(text) == f"No storage supports `none://{text}`."
+    for text in ("a\0", "a\x01b", "a\x08", "a\x0b", "\x0c", "\x1b[2J", "\x7f"):
+        assert await text_of(text) == "Invalid value of `uri`: it contains control characters."

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 from tornado.httpclient import HTTPClientError
 
-from jupyter_pai.source.secret_patterns import KINDS
+from jupyter_pai.source.secret_rules import KINDS
 
 from ...support.fake_keys import CERTAIN
 from .test_rest import ask, run
@@ -275,3 +275,15 @@ async def test_notebook_becomes_a_script_on_other_backends(jp_fetch: Any, projec
     spec = json.loads(written["json"])
     assert spec["source"]["files"] == {"study.py": "# [1]\nlr = 0.1\nprint(lr)\n"}
     assert (spec["entry_point"], spec["profile"]) == ("study.py", "far")
+
+
+async def test_secret_in_a_field_is_reported_at_the_field(jp_fetch: Any, spec: dict[str, Any]) -> None:
+    key = CERTAIN["github"][0]
+    body = {"spec": spec | {"environment": {"B": key}, "labels": {"a": key}}}
+    for verb in ("preview", "jobs"):
+        details = await refused(jp_fetch, verb, body)
+        assert details["faults"].keys() == {"environment.B", "labels.a"}
+        assert key not in json.dumps(details)
+    body = {"spec": spec | {"environment": {"DB_PASSWORD": "qZ7vK2mX9wLp4RtB8nYc", "WANDB_GIT_COMMIT": "4f" * 20}}}
+    (note,) = [note for note in (await ask(jp_fetch, "POST", "preview", body=body))["notes"] if "DB_PASS" in note]
+    assert note == "Possible secret in environment variable `DB_PASSWORD` (secret value)."

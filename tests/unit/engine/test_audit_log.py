@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
+from jupyter_pai.client.base import finish_copy
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.config.policy import Policy, PolicyRules
-from jupyter_pai.core.errors import NotAllowed, NotFound
+from jupyter_pai.core.errors import NotAllowed, NotFound, PaiError
 from jupyter_pai.engine.audit_log import Audit
 
 from ...conftest import SystemFile, submit
@@ -118,3 +119,48 @@ def test_failed_verb_is_logged_with_its_error(tmp_path: Path) -> None:
             asyncio.run(fail(error))
     assert [json.loads(line)["result"] for line in path.read_text().splitlines()] == ["ValueError", "CancelledError"]
     assert "secret words" not in path.read_text()
+
+
+def test_changes_of_data_and_secrets_are_logged_without_values(
+    system: SystemFile, tmp_path: Path, engine: EmbeddedClient
+) -> None:
+    path, store, value = tmp_path / "audit", tmp_path / "store", "q8Zr3kLw9XbN2vTy"
+    system(f"[policy]\naudit_file = '{path}'\n")
+    store.mkdir()
+    (tmp_path / "a.csv").write_text("1")
+    uri, local = f"{store.as_uri()}/", str(tmp_path)
+
+    def copied(verb: str, **arguments: Any) -> None:
+        finish_copy(lambda name, number: engine.call(name, copy=number), engine.call(verb, **arguments))
+
+    engine.call("set_secret", secret="HF_TOKEN", body={"value": value})
+    engine.call("remove_secret", secret="HF_TOKEN")
+    with pytest.raises(PaiError):
+        engine.call("set_secret", secret=value, body={"value": value})
+    engine.call("make_data_folder", body={"uri": uri, "path": "new"})
+    copied("put_data", body={"uri": uri, "path": f"{local}/a.csv"})
+    copied("get_data", body={"uri": f"{uri}a.csv", "path": f"{local}/back"})
+    copied("rename_data", body={"uri": f"{uri}a.csv", "name": "b.csv"})
+    copied("remove_data", uri=f"{uri}b.csv")
+    engine.call("begin_upload", body={"uri": uri, "path": "c.csv", "bytes": 1})
+    with pytest.raises(PaiError):
+        engine.call("remove_data", uri="none://ada:words@host/key@x")
+    job = submit(engine, "echo 1 > $PAI_OUTPUT_MODEL/a").wait()
+    copied("download", job=job.id, body={"folder": f"{local}/out"})
+    keys = ("verb", "name", "uri", "path", "result")
+    lines = [[line.get(key) for key in keys] for line in map(json.loads, path.read_text().splitlines())]
+    assert lines == [
+        ["set_secret", "HF_TOKEN", None, None, "ok"],
+        ["remove_secret", "HF_TOKEN", None, None, "ok"],
+        ["set_secret", "", None, None, "BadInput"],
+        ["make_data_folder", "", uri, "new", "ok"],
+        ["put_data", "", uri, f"{local}/a.csv", "ok"],
+        ["get_data", "", f"{uri}a.csv", f"{local}/back", "ok"],
+        ["rename_data", "", f"{uri}a.csv", "b.csv", "ok"],
+        ["remove_data", "", f"{uri}b.csv", None, "ok"],
+        ["begin_upload", "", uri, "c.csv", "ok"],
+        ["remove_data", "", "none://host/key@x", None, "Unsupported"],
+        ["submit", "test", None, None, "ok"],
+        ["download", "test", job.info["outputs"]["model"], f"{local}/out", "ok"],
+    ]
+    assert value not in path.read_text()
