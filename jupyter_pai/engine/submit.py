@@ -293,7 +293,7 @@ class Submitter:
             check = await backend.check(spec.model_copy(update={"inputs": in_place}), Caller(plan.request.python))
             spec, check = await backend.resolve(spec, check)
         if Capability.PAID in backend.capabilities:
-            check = check.paid(spec)
+            check = check.paid(spec, backend.run_time_limit(spec))
         hub_note = hub.hub_note() if Capability.RUNS_HERE in backend.capabilities else ""
         check = replace(check, notes=(*check.notes, *plan.notes, *filter(None, [hub_note])))
         plan = replace(plan, spec=spec, check=check, staging=staging)

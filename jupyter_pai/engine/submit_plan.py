@@ -153,6 +153,7 @@ class SubmitPlan:
             source_digest=self.packed.digest,
             source_files=self.packed.files,
             source_bytes=self.packed.bytes,
+            run_time_limit=self.backend.run_time_limit(self.spec),
             **self.origin,
         )
 
