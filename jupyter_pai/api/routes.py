@@ -115,7 +115,10 @@ ROUTES: dict[str, Route] = {
     "texts": Route("GET", "/jobs/{job}/texts", reply="Texts"),
     "openapi": Route("GET", "/openapi.json"),
     "platform_boards": Route(
-        "GET", "/platform-tensorboards", {"profile": str, "backend": str, "job": str}, reply="PlatformBoards"
+        "GET",
+        "/platform-tensorboards",
+        {"profile": str, "backend": str, "job": str, "board": str},
+        reply="PlatformBoards",
     ),
     "open_platform_board": Route("POST", "/platform-tensorboards", body="PlatformBoardRequest", reply="Board"),
     "stop_platform_board": Route(

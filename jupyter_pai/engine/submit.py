@@ -352,7 +352,7 @@ class Submitter:
             copy = await stage_inputs(self.storages, plan.staging, profile, plan.backend)
             inputs = await asyncio.to_thread(copy, None)
         code = plan.packed
-        if uri := await plan.backend.code_uri(code.digest):
+        if code.files and (uri := await plan.backend.code_uri(code.digest)):
             await asyncio.to_thread(upload_code, self.storages.of(uri, profile), uri, code.archive, code.hashes)
         return inputs
 
