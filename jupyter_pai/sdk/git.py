@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from ..core.errors import SourceError, UsageError
 from ..core.i18n import _
@@ -28,14 +28,15 @@ _ERROR_LINES = 5
 def cloned(config: Mapping[str, str], folder: str = "") -> Iterator[str]:
     """Clone a repository and yield a folder of it; by default, the whole working tree. It is removed afterwards.
 
-    `config` has `repo`, a URL, and optionally `branch`, `commit`, `username`, `password` and `token`. Credentials are
-    passed to git in its environment, and only for the host of the URL.
+    `config` has `repo`, a URL, and optionally `branch`, `commit`, `username`, `password` and `token`. Credentials, also
+    those in the URL, are passed to git in its environment, and only for the host of the URL.
 
     Raises:
         UsageError: if the configuration is invalid.
         SourceError: if git fails, or the repository has no such folder.
     """
     _check(config)
+    config = _without_url_credentials(config)
     with TemporaryDirectory(prefix="jupyter-pai-git-") as place:
         tree = Path(place).resolve() / "code"
         commit, branch = config.get("commit", ""), config.get("branch", "")
@@ -73,11 +74,21 @@ def _check(config: Mapping[str, str]) -> None:
     for name in ("branch", "commit"):
         if config.get(name, "").startswith("-"):
             raise UsageError(_("Invalid git_config: `{name}` begins with `-`.").format(name=name))
-    url = urlsplit(repo)
-    if url.scheme == "http" and _has_credentials(config) and url.hostname not in _THIS_MACHINE:
+    url, keyed = urlsplit(repo), _without_url_credentials(config)
+    if url.scheme == "http" and _has_credentials(keyed) and url.hostname not in _THIS_MACHINE:
         raise UsageError(
             _("Invalid git_config: credentials are sent over HTTPS only."), fix=_("Use an https:// URL as `repo`.")
         )
+
+
+def _without_url_credentials(config: Mapping[str, str]) -> dict[str, str]:
+    """Return the configuration with the credentials of an HTTP URL as fields. A name alone is a token."""
+    url = urlsplit(config["repo"])
+    if url.scheme not in ("http", "https") or not url.username:
+        return dict(config)
+    found = {"username": unquote(url.username), "password": unquote(url.password)} if url.password else {}
+    found = found or {"token": unquote(url.username)}
+    return {**found, **config, "repo": url._replace(netloc=url.netloc.rpartition("@")[2]).geturl()}
 
 
 def _has_credentials(config: Mapping[str, str]) -> bool:
@@ -102,7 +113,7 @@ def _git(config: Mapping[str, str], *words: str) -> None:
             fix=_("Install git, or clone the repository and pass the folder."),
         ) from None
     if done.returncode:
-        text = re.sub(r"(?<=://)[^/@\s]+@", "", done.stderr.decode("utf-8", "replace"))
+        text = done.stderr.decode("utf-8", "replace")
         for name in ("token", "password"):
             text = text.replace(config[name], "***") if config.get(name) else text
         lines = " ".join(printable(text, _ERROR_LINES))
@@ -125,7 +136,7 @@ def _environment(config: Mapping[str, str]) -> dict[str, str]:
         count = int(environment.get("GIT_CONFIG_COUNT") or 0)
         environment |= {
             "GIT_CONFIG_COUNT": str(count + 1),
-            f"GIT_CONFIG_KEY_{count}": f"http.{url.scheme}://{url.netloc.rpartition('@')[2]}/.extraHeader",
+            f"GIT_CONFIG_KEY_{count}": f"http.{url.scheme}://{url.netloc}/.extraHeader",
             f"GIT_CONFIG_VALUE_{count}": f"Authorization: Basic {value}",
         }
     return environment

@@ -114,8 +114,9 @@ def test_estimator_runs_code_of_a_repository(engine: EmbeddedClient, home: Home,
 
 
 def test_credentials_are_sent_to_the_server_only(url: str, capfd: pytest.CaptureFixture[str]) -> None:
-    for credentials in ({"username": USER, "password": TOKEN}, {"username": USER, "token": TOKEN}):
-        with cloned({"repo": url, "branch": "other", **credentials}, "src") as folder:
+    inside = url.replace("http://", f"http://{USER}:{TOKEN}@")
+    for config in ({"username": USER, "password": TOKEN}, {"username": USER, "token": TOKEN}, {"repo": inside}):
+        with cloned({"repo": url, "branch": "other", **config}, "src") as folder:
             assert "other" in Path(folder, "train.py").read_text()
             kept = [path for path in Path(folder).parent.rglob("*") if path.is_file()]
             assert kept and not any(TOKEN.encode() in path.read_bytes() for path in kept)
@@ -124,7 +125,8 @@ def test_credentials_are_sent_to_the_server_only(url: str, capfd: pytest.Capture
 
 def test_refused_credentials_are_not_shown(url: str, capfd: pytest.CaptureFixture[str]) -> None:
     inside = url.replace("http://", f"http://ada:{TOKEN}@").replace(TOKEN, f"{TOKEN}x")
-    for config in ({"repo": url}, {"repo": url, "token": f"{TOKEN}x"}, {"repo": inside}):
+    gone = f"http://{TOKEN}@127.0.0.1:1/x.git"
+    for config in ({"repo": url}, {"repo": url, "token": f"{TOKEN}x"}, {"repo": inside}, {"repo": gone}):
         with pytest.raises(SourceError, match="Cannot clone") as caught, cloned(config):
             pass
         assert TOKEN not in str(caught.value)
@@ -142,6 +144,7 @@ def test_refused_credentials_are_not_shown(url: str, capfd: pytest.CaptureFixtur
         ({"repo": "https://example.com/a.git", "url": "x"}, "its keys are"),
         ({"repo": "https://example.com/a.git", "commit": 3}, "its values are texts"),
         ({"repo": "http://example.com/a.git", "token": "secret-token"}, "over HTTPS only"),
+        ({"repo": "http://secret-token@example.com/a.git"}, "over HTTPS only"),
     ],
 )
 def test_invalid_configurations_run_no_git(config: dict[str, Any], text: str, monkeypatch: pytest.MonkeyPatch) -> None:
