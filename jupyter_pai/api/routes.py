@@ -116,7 +116,10 @@ ROUTES: dict[str, Route] = {
     "kernel_notebook": Route("GET", "/kernels/{kernel}/notebook", reply="KernelNotebook"),
     "openapi": Route("GET", "/openapi.json"),
     "platform_boards": Route(
-        "GET", "/platform-tensorboards", {"profile": str, "backend": str, "job": str}, reply="PlatformBoards"
+        "GET",
+        "/platform-tensorboards",
+        {"profile": str, "backend": str, "job": str, "board": str},
+        reply="PlatformBoards",
     ),
     "open_platform_board": Route("POST", "/platform-tensorboards", body="PlatformBoardRequest", reply="Board"),
     "stop_platform_board": Route(

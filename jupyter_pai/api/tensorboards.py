@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ..backends.tensorboards import Board, Boards
 from ..core.errors import Unsupported
@@ -61,9 +61,25 @@ class TensorBoardRequest(RequestBody):
 
 
 class PlatformBoardRequest(RequestBody):
-    """`job` is an id, the beginning of an id, a name, or `last`."""
+    """One of `job` (an id, the beginning of an id, a name, or `last`), `uri` (a folder of event files in a storage of
+    the platform), and `board` (the id of a stopped TensorBoard).
 
-    job: str
+    `name` and `minutes` are those of a TensorBoard of a `uri`. `profile` is for `uri` and `board`: by default, the
+    default profile, or the first one with support.
+    """
+
+    job: str = ""
+    uri: str = ""
+    board: str = ""
+    name: str = ""
+    minutes: int = Field(0, ge=0, description="Minutes after which it stops. Default: those of the platform.")
+    profile: str = ""
+
+    @model_validator(mode="after")
+    def _check(self) -> PlatformBoardRequest:
+        if [bool(self.job), bool(self.uri), bool(self.board)].count(True) != 1:
+            raise ValueError(_("Name one of a job, a URI and a TensorBoard."))
+        return self
 
 
 @endpoint("GET", "/tensorboards")
@@ -147,17 +163,24 @@ async def platform_boards(
     profile: Profile = "",
     backend: DefaultOf = "",
     job: Annotated[str, "Only TensorBoards of this job."] = "",
+    board: Annotated[str, "Only the TensorBoard with this id."] = "",
 ) -> PlatformBoardsReply:
     """List the TensorBoards on a platform."""
     record = context.service.store.jobs.find(job) if job else None
     name, boards = _platform_boards(context, record.profile if record else profile, backend)
-    listed = list(await boards.all(record.remote_id if record else ""))
+    listed = [await boards.get(board)] if board else list(await boards.all(record.remote_id if record else ""))
     return {"profile": name, "most": boards.most, "minutes": boards.minutes, "boards": listed}
 
 
 @endpoint("POST", "/platform-tensorboards")
 async def open_platform_board(context: Context, body: PlatformBoardRequest) -> Board:
-    """Start a TensorBoard for a job on its platform, or return the existing one."""
+    """Start a TensorBoard on a platform for a job, or return the existing one; for a folder; or a stopped one again."""
+    if not body.job:
+        profile, own = _platform_boards(context, body.profile, "")
+        context.service.profiles.chosen(profile)  # Checks the policy.
+        if body.board:
+            return await own.start(body.board)
+        return await own.open("", body.name or body.uri, body.uri, body.minutes)
     job = context.service.store.jobs.find(body.job)
     context.service.profiles.policy().check_profile(job.profile, job.backend)
     boards = context.service.profiles.backend_of(job).boards

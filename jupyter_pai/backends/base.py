@@ -65,10 +65,15 @@ class Check:
     questions: tuple[str, ...] = ()
     cost: str = ""
 
-    def paid(self, spec: JobSpec) -> Check:
-        """Return the check of a billed job: `cost` is filled in and names the billing period."""
+    def paid(self, spec: JobSpec, limit: int) -> Check:
+        """Return the check of a billed job: `cost` is filled in, and names the run-time limit and the billing period.
+
+        `limit`: seconds; 0 for none.
+        """
         price = self.cost or unpriced(machines(spec.instance_type, spec.instance_count))
-        text = price + " " + _("You are billed until the job ends, even if you close this page or JupyterLab.")
+        stop = _("It is stopped after at most {hours:.3g} hours.").format(hours=limit / 3600)
+        text = price + " " + (stop if limit else _("No run-time limit: billed until it ends."))
+        text += " " + _("You are billed until the job ends, even if you close this page or JupyterLab.")
         return replace(self, cost=text, questions=tuple(text if one == self.cost else one for one in self.questions))
 
 
@@ -196,6 +201,11 @@ class Backend(ABC):
             PaiError: if the platform does not respond.
         """
         return spec, check
+
+    def run_time_limit(self, spec: JobSpec) -> int:
+        """Return the seconds after which a job is stopped: those of the spec, else of the profile; 0 for no limit."""
+        own = getattr(self.settings, "max_run_time", None)
+        return (own if spec.max_run_time is None else spec.max_run_time) or 0
 
     @abstractmethod
     async def prepare(self, job: Job, folder: JobFolder) -> Prepared:

@@ -6,6 +6,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from ..core.errors import NotFound, Unsupported
+from ..core.i18n import _
+
 
 @dataclass(frozen=True)
 class Board:
@@ -40,14 +43,36 @@ class Boards(ABC):
         """
 
     @abstractmethod
-    async def open(self, remote_id: str, name: str, uri: str) -> Board:
-        """Return the TensorBoard of a job: the existing one, restarted if stopped, or a new one.
+    async def open(self, remote_id: str, name: str, uri: str, minutes: int = 0) -> Board:
+        """Return the TensorBoard of a job: the existing one, restarted if stopped, or a new one; without `remote_id`, a
+        new one for the folder `uri`. A new one stops after `minutes`; 0 for the default.
 
-        Does not wait until it runs: poll `all`. A second call replaces a failed one.
+        Does not wait until it runs: poll `get`. A second call replaces a failed one.
 
         Raises:
             QuotaExceeded: if no more may run; it names the running ones and how to stop one.
         """
+
+    async def get(self, board_id: str) -> Board:
+        """Return a TensorBoard with a checked status, as `all` does for a job.
+
+        Raises:
+            NotFound: if the id is unknown.
+        """
+        board = next((board for board in await self.all() if board.id == board_id), None)
+        if board is None:
+            raise NotFound(_("The platform has no TensorBoard {id}.").format(id=board_id))
+        return board
+
+    async def start(self, board_id: str) -> Board:
+        """Start a stopped TensorBoard again.
+
+        Raises:
+            NotFound: if the id is unknown.
+            QuotaExceeded: as `open`.
+            Unsupported: if the platform starts none by its id.
+        """
+        raise Unsupported(_("The platform does not start TensorBoards by their ids."))
 
     @abstractmethod
     async def stop(self, board_id: str) -> Board:

@@ -358,18 +358,19 @@ def wait_for_success(
     *,
     logs: bool = True,
     write: Callable[[str], object] | None = None,
+    allowed: Sequence[str] = ("succeeded",),
 ) -> JobHandle:
     """Wait until a job has ended. An interrupt leaves it running and prints `stop`, the command that stops it.
 
     Raises:
-        JobFailed: if the job did not succeed.
+        JobFailed: if the job ended with another status than the `allowed` ones.
     """
     try:
-        handle.wait(timeout, logs=logs, write=write)
+        JobHandle.wait(handle, timeout, logs=logs, write=write)  # Not that of a subclass, which calls this function.
     except KeyboardInterrupt as interrupt:
         explain_wait(interrupt, handle.info, stop)
         raise
-    if handle.status != "succeeded":
+    if handle.status not in allowed:
         with parameter_names():
             raise job_failed(handle)
     return handle

@@ -52,10 +52,19 @@ def line(job: Mapping[str, Any]) -> str:
         job["backend"],
         duration(job),
         f"{job['progress']:.0%}" if shows_progress else "",
-        _("billed until it ends") if job.get("paid") else "",
+        _limit(job),
         job.get("reason"),
     )
     return f"<{job['id']} {', '.join(part for part in parts if part)}>"
+
+
+def _limit(job: Mapping[str, Any]) -> str:
+    """Return the run-time limit of an active job, and that it is billed; empty for a free job without a limit."""
+    limit, billed = job.get("run_time_limit"), _("billed until it ends") if job.get("paid") else ""
+    if limit and not job.get("ended_at"):
+        text = _("run-time limit: {time}").format(time=_span(limit))
+        return f"{billed}, {text}" if billed else text
+    return _("no run-time limit: billed until it ends") if billed and limit == 0 else billed
 
 
 def still_running(job: Mapping[str, Any], command: str) -> str:
@@ -69,7 +78,10 @@ def duration(job: Mapping[str, Any], now: float | None = None) -> str:
     start, end = job.get("started_at"), job.get("ended_at")
     if not start or not (end or now):
         return ""
-    seconds = max((_seconds(end) if end else now or 0.0) - _seconds(start), 0.0)
+    return _span(max((_seconds(end) if end else now or 0.0) - _seconds(start), 0.0))
+
+
+def _span(seconds: float) -> str:
     if seconds < 60:
         return _("{seconds} s").format(seconds=f"{seconds:.1f}")
     minutes, rest = divmod(round(seconds), 60)

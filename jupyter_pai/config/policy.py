@@ -178,8 +178,13 @@ class Policy:
         return settings.model_copy(update=caps) if caps else settings
 
     def filled(self, spec: JobSpec, settings: BaseModel) -> JobSpec:
-        """Return a spec with the maximum run time filled in, if its profile cannot set one."""
-        most = self.rules.max_run_time
+        """Return a spec with the maximum run time filled in: the policy's, if its profile cannot set one. A spec of 0
+        takes the one in the profile's file, as limited by the policy, but not the default of the platform."""
+        most = self.rules.max_run_time or 0
+        if spec.max_run_time == 0:
+            is_written = "max_run_time" in settings.model_fields_set
+            limit = (getattr(settings, "max_run_time", 0) if is_written else most) or 0
+            return spec.model_copy(update={"max_run_time": limit})
         if not most or spec.max_run_time or "max_run_time" in type(settings).model_fields:
             return spec
         return spec.model_copy(update={"max_run_time": most})

@@ -197,7 +197,7 @@ class Conflict(PaiError):
     status = 409
 
 
-class JobFailed(Conflict):
+class JobFailed(Conflict, RuntimeError):
     """A job that the caller waited for finished without success.
 
     `details` has `job_id`, `status`, `exit_code`, `reason` and `tail`, the last lines of its log.

@@ -121,7 +121,8 @@ def settings_of(job: Job, target: FormTarget, settings: Settings, *, picks: bool
     update = lineage.unfilled(spec, job.name, profile.settings if profile else None)
     update["profile"] = "" if profile is None or job.profile == settings.default else job.profile
     update["name"] = _own_name(job, target)
-    if spec.max_run_time and spec.max_run_time == settings.policy.rules.max_run_time:
+    # Nor does a form take over that the names of the SDK have no default limit.
+    if spec.max_run_time in (0, settings.policy.rules.max_run_time):
         update["max_run_time"] = None
     if picks and spec.is_sized:
         update["instance_type"] = ""

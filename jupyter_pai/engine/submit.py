@@ -318,7 +318,7 @@ class Submitter:
             check = await backend.check(spec.model_copy(update={"inputs": in_place}), Caller(plan.request.python))
             spec, check = await backend.resolve(spec, check)
         if Capability.PAID in backend.capabilities:
-            check = check.paid(spec)
+            check = check.paid(spec, backend.run_time_limit(spec))
         hub_note = hub.hub_note() if Capability.RUNS_HERE in backend.capabilities else ""
         check = replace(check, notes=(*check.notes, *plan.notes, *secret_notes, *filter(None, [hub_note])))
         plan = replace(plan, spec=spec, check=check, staging=staging)
@@ -378,7 +378,7 @@ class Submitter:
             copy = await stage_inputs(self.storages, plan.staging, profile, plan.backend)
             inputs = await asyncio.to_thread(copy, check_progress)
         code = plan.packed
-        if uri := await plan.backend.code_uri(code.digest):
+        if code.files and (uri := await plan.backend.code_uri(code.digest)):
             await asyncio.to_thread(upload_code, self.storages.of(uri, profile), uri, code.archive, code.hashes)
         return inputs
 

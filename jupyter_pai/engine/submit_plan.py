@@ -99,7 +99,9 @@ class SubmitPlan:
         except ValueError as error:
             raise SpecError(f"source_limit: {error}").at("profile") from None
         with fields("source"):
-            manifest = source.scan(self.spec.source, limit, _excluded(self.spec, state_dir))
+            has_no_code = not self.spec.source.folder and bool(self.spec.command.strip())
+            excluded_paths = _excluded(self.spec, state_dir)
+            manifest = source.scan(self.spec.source, limit, excluded_paths, may_be_empty=has_no_code)
         self.policy.check_source(manifest.bytes)
         return manifest
 
@@ -153,6 +155,7 @@ class SubmitPlan:
             source_digest=self.packed.digest,
             source_files=self.packed.files,
             source_bytes=self.packed.bytes,
+            run_time_limit=self.backend.run_time_limit(self.spec),
             **self.origin,
         )
 

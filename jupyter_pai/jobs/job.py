@@ -86,6 +86,9 @@ class Job(Value):
     output_parameters: dict[str, str] = Field({}, description="Files of /ml/output/output_parameters: name to text.")
     notes: tuple[UserText, ...] = Field((), description="Messages for the user, such as an ignored option.")
     console_url: str = ""
+    run_time_limit: int | None = Field(
+        None, description="Seconds after the start at which the job is stopped; 0 for no limit, null if unknown."
+    )
     python: str = Field("", description="The Python interpreter of the job, on the local backend.")
     source_digest: str = Field("", description="SHA-256 of the packed code.")
     source_files: int = 0

@@ -173,7 +173,13 @@ class JobSpec(Value):
         description=N_("Find metrics and progress in the log without a pattern."),
     )
     max_run_time: int | None = Field(
-        None, gt=0, title=N_("Maximum run time"), description=N_("Seconds after which the job is stopped.")
+        None,
+        ge=0,
+        title=N_("Maximum run time"),
+        description=N_(
+            "Seconds after which the job is stopped. Default: that of the profile. 0: no limit, unless the profile's "
+            "file or the policy sets one."
+        ),
     )
     labels: Texts = Field({}, title=N_("Labels"), description=N_("Labels for finding the job: name to value."))
     tty: bool = Field(False, title=N_("Terminal"), description=N_("Run the job in a terminal."))

@@ -6,35 +6,43 @@ The examples of PAI's documentation run with the import changed from ``pai.estim
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
 
 from ..client.connect import connect
-from ..client.job import JobHandle
 from ..client.parameters import check_names, parameter_names
 from ..client.submit import spec_of
-from ..core.errors import Conflict
-from ..core.i18n import _
-from .inputs import CpfsFileSystemInput, DatasetConfig, FileSystemInput, Input, uris_of
-from .options import ExperimentConfig, InstanceSpec, SpotSpec, UserVpcConfig, non_empty, share_of
-from .run import run, timestamped, wait_for
+from ..core.errors import SpecError, Unsupported
+from ..core.i18n import N_, _
+from .absent import absent_names
+from .estimator_base import EstimatorBase, NoJob
+from .git import cloned
+from .inputs import CpfsFileSystemInput, DatasetConfig, FileSystemInput, Input, folders_of, uris_of
+from .job.training_job import TrainingJob
+from .options import ExperimentConfig, InstanceSpec, ResourceType, SpotSpec, UserVpcConfig, non_empty, share_of
+from .run import run, timestamped
 from .session import BACKEND, get_default_session, target_of
 from .target import Target, code_folder
 
 if TYPE_CHECKING:
+    from .job.algorithm_spec import AlgorithmSpec, Channel, HyperParameterDefinition
     from .session import Session
-    from .tensorboard import TensorBoard
 
 __all__ = [
+    "AlgorithmEstimator",
     "CpfsFileSystemInput",
     "DatasetConfig",
     "Estimator",
+    "EstimatorBase",
     "ExperimentConfig",
     "FileSystemInput",
+    "NoJob",
+    "ResourceType",
     "SpotSpec",
+    "TrainingJob",
     "UserVpcConfig",
 ]
 
@@ -42,6 +50,12 @@ __all__ = [
 _LOCAL = ("local", "local_gpu")
 # The names that parameters of `jupyter_pai.submit` have here.
 _NAMES = {"environment": "environments", "image": "image_uri", "name": "base_job_name", "source": "source_dir"}
+
+
+_ABSENT = {
+    "HyperParameterType": N_("The type of a hyperparameter is the text `type` of its definition."),
+    "LocalTrainingJob": N_("A job on this machine is a TrainingJob too: Estimator(instance_type='local').fit()"),
+}
 
 
 def _checks_names(kind: type[Estimator]) -> type[Estimator]:
@@ -60,23 +74,27 @@ def _checks_names(kind: type[Estimator]) -> type[Estimator]:
 
 @_checks_names
 @dataclass(repr=False, eq=False)
-class Estimator:
+class Estimator(EstimatorBase):
     """A training job that can run on different data.
 
     Args:
         image_uri: The image. Default: the profile's image.
         command: The shell command to run in the code's folder. A list is quoted, so the shell does not interpret it.
-        source_dir: The folder of code. Default: the current folder. An ``oss://`` URI of a folder or a ``.tar.gz`` is
-            downloaded first. A table as for `jupyter_pai.submit` also selects files: ``{"exclude": ["*.csv"]}``.
+        source_dir: The folder of code. Default: none if a command is set, else the current folder. An ``oss://`` URI of
+            a folder or a ``.tar.gz`` is downloaded first. A table as for `jupyter_pai.submit` also selects files:
+            ``{"exclude": ["*.csv"]}``.
+        git_config: A repository to clone for the code, in which `source_dir` is a folder: ``{"repo": "https://…"}``,
+            optionally with `branch`, `commit`, and `username`, `password` or `token`.
         entry_point: The script to run, unless a command is set. All hyperparameters are passed as ``--name value``.
-        hyperparameters: Name to value. ``docs/contract.md`` describes how the script receives them.
+        hyperparameters: Name to value, which is passed as `str` writes it. ``docs/contract.md`` describes how the
+            script receives them.
         environments: Environment variables of the job.
         requirements: Packages to install, in addition to the code's requirements.txt.
         instance_type: The instance type; ``local`` runs on this machine. Default: the profile's instance type.
         resource_id: A quota to run in, instead of an instance type. `instance_spec` is the share of each instance:
             ``{"cpu": 8, "memory": 32, "gpu": 1}``.
         cpu: The required CPU cores, instead of an instance type; `gpu` the GPUs, `memory` the memory: ``"16GiB"``.
-        max_run_time: Maximum run time in seconds.
+        max_run_time: Maximum run time in seconds. Default: that in the profile's file or the policy, else none.
         base_job_name: The prefix of the jobs' names; the time is appended.
         secrets: Secrets to pass as environment variables: variable to the name of the stored secret.
         output_path: The location of the outputs; `checkpoints_path` is that of the checkpoints alone.
@@ -91,117 +109,88 @@ class Estimator:
     image_uri: str = ""
     command: str | Sequence[str] | None = None
     source_dir: str | Path | Mapping[str, Any] | None = None
-    by_name: KW_ONLY
-    entry_point: str = ""
+    git_config: Mapping[str, str] | None = field(default=None, repr=False)
+    job_type: str | None = None
     hyperparameters: dict[str, Any] = field(default_factory=dict)
     environments: Mapping[str, str] | None = None
-    secrets: Mapping[str, str] | None = None
     requirements: Sequence[str] | None = None
+    base_job_name: str | None = None
+    max_run_time: int | None = None
+    checkpoints_path: str | None = None
+    output_path: str | None = None
+    metric_definitions: Sequence[Mapping[str, str]] | None = None
     instance_type: str | None = None
     instance_count: int | None = None
-    instance_spec: InstanceSpec | Mapping[str, Any] | None = None
+    user_vpc_config: UserVpcConfig | None = None
+    experiment_config: ExperimentConfig | None = None
     resource_id: str | None = None
+    session: Session | None = None
+    by_name: KW_ONLY
+    instance_spec: InstanceSpec | Mapping[str, Any] | None = None
     resource_type: str | None = None
     spot_spec: SpotSpec | None = None
+    settings: Mapping[str, Any] | None = None
+    labels: Mapping[str, str] | None = None
+    entry_point: str = ""
+    secrets: Mapping[str, str] | None = None
     cpu: float | None = None
     gpu: int | None = None
     memory: str = ""
-    max_run_time: int | None = None
-    base_job_name: str | None = None
-    output_path: str | None = None
-    checkpoints_path: str | None = None
-    metric_definitions: Sequence[Mapping[str, str]] | None = None
-    job_type: str | None = None
     priority: int | None = None
-    user_vpc_config: UserVpcConfig | None = None
-    experiment_config: ExperimentConfig | None = None
-    settings: Mapping[str, Any] | None = None
-    labels: Mapping[str, str] | None = None
-    session: Session | None = None
     python: str = ""
     profile: str = ""
-    latest_job: JobHandle | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.hyperparameters = dict(self.hyperparameters or {})
-
-    def set_hyperparameters(self, **hyperparameters: Any) -> None:
-        """Update hyperparameters."""
-        self.hyperparameters |= hyperparameters
+        self._jobs: list[TrainingJob] = []
 
     def fit(
         self,
         inputs: Mapping[str, Input] | None = None,
+        outputs: Mapping[str, Input] | bool | None = None,
         wait: bool = True,
-        show_logs: bool = True,
+        show_logs: bool | str = True,
         job_name: str | None = None,
-        *,
-        outputs: Mapping[str, str | Path] | None = None,
-    ) -> JobHandle:
+    ) -> TrainingJob:
         """Submit a job on these inputs: channel to URI, local path, file system or data set. With `wait`, print the log
         until the job has ended. `outputs` maps channels to their own locations.
 
+        Older versions of the SDK have no `outputs`: a boolean there is `wait`, followed by `show_logs` and `job_name`.
         An interrupt leaves the job running and prints how to stop it.
 
         Raises:
             BadInput: naming the invalid parameter and the fix.
-            JobFailed: if `wait` is set and the job did not succeed; with its reason and last lines.
+            JobFailed: if `wait` is set and the job failed; with its reason and last lines.
         """
+        if isinstance(outputs, bool):
+            job_name = show_logs if isinstance(show_logs, str) else job_name
+            wait, show_logs = outputs, wait and bool(show_logs)
+            outputs = None
         with parameter_names(_NAMES):
-            self.latest_job = self._submit(inputs, job_name, outputs)
-            return wait_for(self.latest_job, None, show_logs) if wait else self.latest_job
+            job = self._submit(inputs, job_name, outputs)
+            self._jobs.append(job)
+            return job.wait(show_logs=bool(show_logs)) if wait else job
 
     def _submit(
-        self, inputs: Mapping[str, Input] | None, job_name: str | None, outputs: Mapping[str, str | Path] | None
-    ) -> JobHandle:
+        self, inputs: Mapping[str, Input] | None, job_name: str | None, outputs: Mapping[str, Input] | None
+    ) -> TrainingJob:
         target = self._target()
         fields = {
             "name": job_name or timestamped(self.base_job_name or "estimator"),
             "inputs": uris_of(inputs, target),
-            "outputs": uris_of(non_empty({"checkpoints": self.checkpoints_path}) | dict(outputs or {}), target),
+            "outputs": folders_of(dict(outputs or {}) | non_empty({"checkpoints": self.checkpoints_path}), target),
             "options": self._supported_options(target),
         }
         source = dict(self.source_dir) if isinstance(self.source_dir, Mapping) else {"folder": self.source_dir}
-        with code_folder(source.get("folder"), target) as folder:
-            return run(target, spec_of("", self._spec() | fields | {"source": {**source, "folder": folder}}))
-
-    def wait(self, timeout: float | None = None, *, show_logs: bool = True) -> JobHandle:
-        """Wait until the latest job has ended.
-
-        Raises:
-            JobFailed: if the job did not succeed.
-        """
-        return wait_for(self._latest(), timeout, show_logs)
-
-    def stop(self) -> JobHandle:
-        """Request that the latest job stops."""
-        return self._latest().stop()
-
-    def model_data(self) -> str:
-        """Return the location of the latest job's model: a URI, or a folder for a job on this machine."""
-        return self._output("model")
-
-    def checkpoints_data(self) -> str:
-        """Return the location of the latest job's checkpoints."""
-        return self._output("checkpoints")
-
-    def tensorboard_data(self) -> str:
-        """Return the location of the latest job's TensorBoard logs."""
-        return self._output("tensorboard")
-
-    def tensorboard(self, wait: bool = True) -> TensorBoard:
-        """Return a TensorBoard of the latest job: on PAI for a PAI job, else on the Jupyter server. With `wait`, return
-        once it can be opened; for a job on this machine, once the job has written data for it.
-
-        Raises:
-            NotFound: if the job has written nothing.
-            Unsupported: without a Jupyter server.
-            QuotaExceeded: if the limit of TensorBoards on PAI is reached; the message names the running ones.
-        """
-        from .tensorboard import of_job
-
-        job = self._latest()
-        return of_job(job, self._target().client, platform=job.info["backend"] == BACKEND, wait=wait)
+        with ExitStack() as stack:
+            if self.git_config:
+                folder = stack.enter_context(cloned(self.git_config, str(source.get("folder") or "")))
+            elif self.source_dir is None and self.command:
+                folder = ""
+            else:
+                folder = stack.enter_context(code_folder(source.get("folder"), target))
+            spec = self._spec() | fields | {"source": {**source, "folder": folder}}
+            return TrainingJob(*run(target, spec_of("", spec)))
 
     def _target(self) -> Target:
         """Return the target of the next job."""
@@ -219,7 +208,8 @@ class Estimator:
             "cpu": self.cpu,
             "gpu": self.gpu,
             "memory": self.memory,
-            "hyperparameters": dict(self.hyperparameters),
+            # As the SDK writes them: None is `None`, and a dict is Python's text.
+            "hyperparameters": {name: str(value) for name, value in self.hyperparameters.items()},
             "environment": dict(self.environments or {}),
             "secrets": dict(self.secrets or {}),
             "requirements": list(self.requirements or ()),
@@ -228,7 +218,8 @@ class Estimator:
                 {name.lower(): value for name, value in definition.items() if name.lower() != "description"}
                 for definition in self.metric_definitions or ()
             ],
-            "max_run_time": self.max_run_time,
+            # The SDK sets no limit by default.
+            "max_run_time": self.max_run_time or 0,
             "output_path": self.output_path,
             "labels": dict(self.labels or {}),
             "python": self.python,
@@ -244,6 +235,7 @@ class Estimator:
                 "instance_spec": self.instance_spec and share_of(self.instance_spec),
                 "settings": self.settings and dict(self.settings),
                 "resource_id": self.resource_id,
+                "resource_type": str(self.resource_type or ""),
                 "job_type": self.job_type,
                 "priority": self.priority,
             }
@@ -261,11 +253,86 @@ class Estimator:
             print(text.format(name=backend, profile=session.profile))
         return {}
 
-    def _output(self, channel: str) -> str:
-        uri = self._latest().outputs[channel]
-        return unquote(urlsplit(uri).path) if uri.startswith("file://") else uri
 
-    def _latest(self) -> JobHandle:
-        if self.latest_job is None:
-            raise Conflict(_("This estimator has not submitted a job."), fix=_("Call fit() first."))
-        return self.latest_job
+class AlgorithmEstimator(Estimator):
+    """A training job of an algorithm, whose definition has the image, the command and the code.
+
+    Args:
+        algorithm_spec: The definition: an `AlgorithmSpec`, or its JSON value.
+        hyperparameters: Values in place of the definition's defaults.
+        keywords: The other parameters of `Estimator`, without the ones in the definition.
+
+    Raises:
+        Unsupported: with the name of a registered algorithm instead of a definition.
+        SpecError: without a definition.
+    """
+
+    def __init__(
+        self,
+        algorithm_name: str | None = None,
+        algorithm_version: str | None = None,
+        algorithm_provider: str | None = None,
+        algorithm_spec: AlgorithmSpec | Mapping[str, Any] | None = None,
+        hyperparameters: Mapping[str, Any] | None = None,
+        **keywords: Any,
+    ) -> None:
+        if algorithm_name:
+            raise Unsupported(
+                _("The algorithms that are registered with PAI are not supported: {name}.").format(name=algorithm_name),
+                fix=_("Pass its definition: AlgorithmEstimator(algorithm_spec=…); or run it as Estimator(…)."),
+            )
+        if algorithm_spec is None:
+            raise SpecError(_("An AlgorithmEstimator requires `algorithm_spec`."))
+        from .job.algorithm_spec import AlgorithmSpec
+
+        self.algorithm_spec = spec = AlgorithmSpec.model_validate(algorithm_spec)
+        defaults = {one.name: one.default_value for one in spec.hyperparameter_definitions if one.default_value}
+        # `sh -c` runs the command, as on PAI, and expands the variables in it.
+        is_shell = spec.command[:2] == ["sh", "-c"] and len(spec.command) == 3
+        super().__init__(
+            image_uri=spec.image,
+            command=spec.command[2] if is_shell else spec.command,
+            source_dir=spec.code_dir.uri if spec.code_dir else None,
+            job_type=spec.job_type,
+            metric_definitions=spec.metric_definitions,
+            hyperparameters=defaults | dict(hyperparameters or {}),
+            **keywords,
+        )
+
+    @property
+    def hyperparameter_definitions(self) -> list[HyperParameterDefinition]:
+        return self.algorithm_spec.hyperparameter_definitions
+
+    @property
+    def input_channel_definitions(self) -> list[Channel]:
+        return self.algorithm_spec.input_channels
+
+    @property
+    def output_channel_definitions(self) -> list[Channel]:
+        return self.algorithm_spec.output_channels
+
+    @property
+    def supported_instance_types(self) -> list[str] | None:
+        """The instance types for the algorithm; None if any will do."""
+        return self.algorithm_spec.supported_instance_types
+
+    def get_outputs_data(self) -> dict[str, str]:
+        """Return the location of each output channel of the latest job.
+
+        Raises:
+            NoJob: before the first `fit`. A `RuntimeError` too.
+        """
+        job = self._latest()
+        return {channel: job.output_path(channel) for channel in job.outputs}
+
+    def _submit(
+        self, inputs: Mapping[str, Input] | None, job_name: str | None, outputs: Mapping[str, Input] | None
+    ) -> TrainingJob:
+        required = (one.name for one in self.input_channel_definitions if one.required)
+        missing = [name for name in required if name not in (inputs or {})]
+        if missing:
+            raise SpecError(_("The algorithm requires the input channel `{name}`.").format(name=missing[0]))
+        return super()._submit(inputs, job_name, outputs)
+
+
+__getattr__ = absent_names(_ABSENT)

@@ -13,7 +13,15 @@ from .session import target_of
 if TYPE_CHECKING:
     from .session import Session
 
-__all__ = ["ImageInfo", "ImageScope", "list_images", "retrieve"]
+__all__ = ["ImageInfo", "ImageNotFound", "ImageScope", "UnknownImageKind", "list_images", "retrieve"]
+
+
+class ImageNotFound(ImageError, RuntimeError):
+    """No image has this version or accelerator."""
+
+
+class UnknownImageKind(ImageError, ValueError):
+    """PAI has no images of this framework, scope or kind of accelerator."""
 
 
 class ImageScope:
@@ -22,6 +30,10 @@ class ImageScope:
     TRAINING = "training"
     INFERENCE = "inference"
     DEVELOP = "develop"
+
+
+_SCOPES = (ImageScope.TRAINING, ImageScope.INFERENCE, ImageScope.DEVELOP, "own")
+_ACCELERATORS = ("CPU", "GPU")
 
 
 @dataclass(frozen=True)
@@ -45,39 +57,60 @@ class ImageInfo:
 def retrieve(
     framework_name: str,
     framework_version: str = "latest",
-    accelerator_type: str = "CPU",
-    image_scope: str = ImageScope.TRAINING,
+    accelerator_type: str | None = "CPU",
+    image_scope: str | None = ImageScope.TRAINING,
     session: Session | None = None,
 ) -> ImageInfo:
     """Return the image of a framework, by default its newest version.
 
     Raises:
-        ImageError: if there is none; the message lists the alternatives.
+        ImageNotFound: if there is none; the message lists the alternatives. A `RuntimeError` too.
+        UnknownImageKind: if the framework, the scope or the accelerator is unknown. A `ValueError` too.
     """
-    query = {"framework": framework_name, "version": framework_version.lower(), "accelerator": accelerator_type}
-    images = _images(session, image_scope, query)
-    if not images:
-        raise ImageError(
-            _("No image of {name} for {accelerator}.").format(name=framework_name, accelerator=accelerator_type),
-            fix=_("See the available images: %pai images"),
+    accelerator = (accelerator_type or "CPU").upper()
+    if accelerator not in _ACCELERATORS:
+        raise UnknownImageKind(
+            _("Unknown accelerator: {name}.").format(name=accelerator_type),
+            fix=_("Known are: {names}.").format(names=", ".join(_ACCELERATORS)),
         )
-    return images[0]
+    query = {"framework": framework_name, "version": framework_version.lower(), "accelerator": accelerator}
+    try:
+        if images := _images(session, image_scope, query):
+            return images[0]
+    except ImageError as error:
+        # The service reports both alike.
+        known = {image.framework_name.lower() for image in _images(session, image_scope, {})}
+        kind = ImageNotFound if framework_name.lower() in known else UnknownImageKind
+        raise kind(error.message, fix=error.fix, **error.details) from None
+    raise ImageNotFound(
+        _("No image of {name} for {accelerator}.").format(name=framework_name, accelerator=accelerator),
+        fix=_("See the available images: %pai images"),
+    )
 
 
 def list_images(
-    framework_name: str = "", session: Session | None = None, image_scope: str = ImageScope.TRAINING
+    framework_name: str | None = "",
+    session: Session | None = None,
+    image_scope: str | None = ImageScope.TRAINING,
 ) -> list[ImageInfo]:
-    """Return the images of a framework, or of all frameworks, newest version first.
+    """Return the images of a framework, or of all frameworks, newest version first. An unknown framework has none.
 
     Raises:
-        ImageError: if the framework is unknown.
+        UnknownImageKind: if the scope is unknown. A `ValueError` too.
     """
-    return _images(session, image_scope, {"framework": framework_name.strip()})
+    name = (framework_name or "").strip().lower()
+    return [image for image in _images(session, image_scope, {}) if name in ("", image.framework_name.lower())]
 
 
-def _images(session: Session | None, scope: str, query: Mapping[str, str]) -> list[ImageInfo]:
+def _images(session: Session | None, image_scope: str | None, query: Mapping[str, str]) -> list[ImageInfo]:
+    scope = (image_scope or ImageScope.TRAINING).lower()
+    if scope not in _SCOPES:
+        raise UnknownImageKind(
+            _("Unknown scope of images: `{scope}`.").format(scope=image_scope),
+            fix=_("Known are: {names}.").format(names=", ".join(_SCOPES)),
+        )
     target, fields = target_of(session), ("version", "accelerator", "python")
-    images = target.client.call("images", profile=target.profile, scope=scope.lower(), **query)["images"]
+    images = target.client.call("images", profile=target.profile, scope=scope, **query)["images"]
     return [
         ImageInfo(image["name"], image["uri"], image["framework"], scope, *(image[field] for field in fields))
         for image in images

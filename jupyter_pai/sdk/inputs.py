@@ -11,7 +11,15 @@ from ..jobs.datasets import DataSet
 from ..source.dataframes import is_frame
 from .target import Target, absolute
 
-__all__ = ["CpfsFileSystemInput", "DatasetConfig", "FileSystemInput", "FileSystemInputBase", "Input", "uris_of"]
+__all__ = [
+    "CpfsFileSystemInput",
+    "DatasetConfig",
+    "FileSystemInput",
+    "FileSystemInputBase",
+    "Input",
+    "folders_of",
+    "uris_of",
+]
 
 
 class FileSystemInputBase(ABC):
@@ -77,6 +85,13 @@ def uris_of(inputs: Mapping[str, Input] | None, target: Target) -> dict[str, str
     returned unchanged: it is saved when the job is submitted.
     """
     return {channel: _uri(value, target) for channel, value in (inputs or {}).items()}
+
+
+def folders_of(outputs: Mapping[str, Input], target: Target) -> dict[str, str]:
+    """Return the URI or absolute path of each output channel. As in the SDK, a URI is that of a folder, which ends with
+    a slash."""
+    uris = uris_of(outputs, target)
+    return {channel: f"{uri}/" if "://" in uri and not uri.endswith("/") else uri for channel, uri in uris.items()}
 
 
 def _uri(value: Input, target: Target) -> Any:

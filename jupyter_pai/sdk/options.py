@@ -34,7 +34,7 @@ class SpotStrategy(StrEnum):
 
 
 class ResourceType(StrEnum):
-    """The kind of machines. Implied by an instance type or a quota."""
+    """The kind of machines."""
 
     General = "General"
     Lingjun = "Lingjun"

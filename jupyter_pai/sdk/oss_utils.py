@@ -31,6 +31,12 @@ class OssUriObj:
     def __init__(self, uri: str) -> None:
         self._uri = OssUri.parse(uri)
 
+    @classmethod
+    def from_bucket_key_endpoint(cls, bucket_name: str, object_key: str, endpoint: str | None = None) -> OssUriObj:
+        """Return the URI of a key in a bucket, with an endpoint if one is given."""
+        host = (endpoint or "").rpartition("://")[2].rstrip("/")
+        return cls(f"oss://{'.'.join(filter(None, (bucket_name, host)))}/{object_key.lstrip('/')}")
+
     @property
     def bucket_name(self) -> str:
         return self._uri.bucket
@@ -70,6 +76,11 @@ class OssUriObj:
         """Return the URI of the folder, or of the object's folder."""
         folder = self.object_key.rpartition("/")[0]
         return str(OssUri(self.bucket_name, f"{folder}/" if folder else ""))
+
+    def parse_object_key(self) -> tuple[bool, str, str | None]:
+        """Return whether the key is that of a folder, the folder's path with a leading slash, and the file's name."""
+        folder, slash, name = self.object_key.rpartition("/")
+        return not name, f"/{folder}{slash}", name or None
 
     def __str__(self) -> str:
         return str(self._uri)

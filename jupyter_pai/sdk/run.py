@@ -4,39 +4,52 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
-from ..client.base import progress_printer
+from ..client.base import Client, progress_printer
 from ..client.interrupts import explain_submit, new_key
 from ..client.job import JobHandle, wait_for_success
+from ..core.i18n import _
 from .target import Target
 
-__all__ = ["run", "timestamped", "wait_for"]
+__all__ = ["local_path", "run", "timestamped", "wait_for"]
 
 
-def run(target: Target, spec: dict[str, Any]) -> JobHandle:
-    """Submit a spec and print the job. A submit from code counts as confirmation of the cost."""
+def run(target: Target, spec: dict[str, Any]) -> tuple[dict[str, Any], Client]:
+    """Submit a spec, print the job with its run-time limit, and return it with its client. A submit from code counts as
+    confirmation of the cost."""
     client, spec = target.client, spec | {"profile": target.profile}
     progress, key = progress_printer(print), new_key()
     try:
         reply = client.submit(spec, backend=target.backend, confirmed=True, anyway=True, progress=progress, key=key)
         handle = JobHandle(reply["job"], client)
-        print(handle.info["console_url"] or repr(handle))
-        return handle
+        if url := handle.info["console_url"]:
+            print(url)
+        print(repr(handle))
+        return reply["job"], client
     except KeyboardInterrupt as interrupt:
         explain_submit(interrupt, client.call, key)
         raise
 
 
-def wait_for(handle: JobHandle, timeout: float | None, show_logs: bool) -> JobHandle:
-    """Wait until a job has ended. An interrupt leaves it running and prints how to stop it.
+def wait_for(handle: JobHandle, timeout: float | None, show_logs: bool) -> None:
+    """Wait until a job has ended. An interrupt leaves it running and prints how to stop it. For a stopped job, the
+    reason is printed.
 
     Raises:
-        JobFailed: if the job did not succeed.
+        JobFailed: if the job failed.
     """
     stop = f"latest_job.stop(), or %pai stop {handle.id}"
-    return wait_for_success(handle, stop, timeout, logs=show_logs)
+    wait_for_success(handle, stop, timeout, logs=show_logs, allowed=("succeeded", "stopped"))
+    if handle.status == "stopped":
+        print(handle.reason or _("The job was stopped."))
 
 
 def timestamped(prefix: str) -> str:
     """Return a job's name: a prefix and the current time."""
     return f"{prefix}_{datetime.now():%Y%m%d-%H%M%S}"
+
+
+def local_path(uri: str) -> str:
+    """Return the path of a ``file://`` URI, and other URIs unchanged."""
+    return unquote(urlsplit(uri).path) if uri.startswith("file://") else uri

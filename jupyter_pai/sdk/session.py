@@ -7,16 +7,22 @@ process only.
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ..client.base import Client
 from ..client.connect import connect
 from ..cloud.alibaba.credentials import AccessKey
-from ..core.errors import SettingsError
-from ..core.i18n import _
+from ..core.errors import SettingsError, UsageError
+from ..core.i18n import N_, _
+from .absent import no_such_attribute
 from .credentials import access_key, use_in_this_process
 from .options import non_empty
 from .target import Target
@@ -26,15 +32,46 @@ if TYPE_CHECKING:
 
     from ..cloud.alibaba.account import AlibabaAccount
 
-__all__ = ["BACKEND", "Session", "default_session", "get_default_session", "setup_default_session", "target_of"]
+__all__ = [
+    "BACKEND",
+    "Session",
+    "UnknownInstanceType",
+    "default_session",
+    "get_default_session",
+    "setup_default_session",
+    "target_of",
+]
 
 BACKEND = "pai"
 # Settings that code can pass, and settings that identify a profile. A session keeps a profile's other settings.
 _NAMED = ("region_id", "workspace_id", "oss_bucket_name", "oss_endpoint", "network")
 _SAME = ("backend", "endpoint", "credentials", "own_credentials", *_NAMED)
 
+# The settings in the SDK's own file, and that file.
+_SAVED = ("region_id", "oss_bucket_name", "workspace_id", "oss_endpoint")
+_FILE = "~/.pai/config.json"
+_INNER_REGIONS = ("center",)
+_REQUESTS = N_("The methods of Estimator, TrainingJob and TensorBoard send the requests.")
+_SERVICES = N_("Services are deployed in the PAI console, or by the PAI SDK. Their instance types are listed there.")
+_ABSENT = {
+    **dict.fromkeys(
+        (
+            "algorithm_api", "code_source_api", "dataset_api", "experiment_api", "image_api", "job_api", "lineage_api",
+            "model_api", "pipeline_api", "pipeline_run_api", "tensorboard_api", "training_job_api", "workspace_api",
+        ),
+        _REQUESTS,
+    ),
+    **dict.fromkeys(("is_gpu_inference_instance", "is_supported_inference_instance", "service_api"), _SERVICES),
+    "get_default_oss_storage": N_("The workspace's bucket is the default: session.oss_bucket_name"),
+    "provider": N_("See the account of the credentials: %pai doctor --backend pai"),
+}  # fmt: skip
+
 # The session that code in this process has set up.
 _set_up: Session | None = None
+
+
+class UnknownInstanceType(UsageError, ValueError):
+    """Jobs cannot run on an instance type."""
 
 
 class Session:
@@ -74,6 +111,7 @@ class Session:
             "network": str(getattr(network, "value", network) or "").lower(),
         }
         self.settings = {**(profile or {}), **{name: str(value) for name, value in settings.items() if value}}
+        self.credential_config = credential_config
         self._key: AccessKey | None = None
         if key := access_key(None, None, None, credential_config):
             self.use(key)
@@ -104,6 +142,21 @@ class Session:
         """The host of OSS, without a scheme, as in the SDK."""
         return urlsplit(self._account.oss_endpoint).netloc
 
+    @property
+    def is_inner(self) -> bool:
+        """True for a region of Alibaba's own."""
+        return self.region_id in _INNER_REGIONS
+
+    @cached_property
+    def workspace_name(self) -> str:
+        """The name of the workspace, fetched from PAI."""
+        return self._fetch("workspace_name")
+
+    @property
+    def console_uri(self) -> str:
+        """The page of PAI's console."""
+        return "https://pai.console.aliyun.com/console"
+
     @cached_property
     def oss_bucket(self) -> oss2.Bucket:
         """The bucket, as an `oss2.Bucket` of the official client."""
@@ -120,6 +173,46 @@ class Session:
 
         host = urlsplit(_url(endpoint)).netloc if endpoint else ""
         return OssClient(self._account).bucket(OssUri(bucket_name, endpoint=host))
+
+    def patch_oss_endpoint(self, oss_uri: str) -> str:
+        """Return an ``oss://`` URI with an endpoint: its own, or that of this session.
+
+        Raises:
+            BadInput: if the URI is invalid.
+        """
+        from ..storage.oss.uri import OssUri
+
+        uri = OssUri.parse(oss_uri)
+        return oss_uri if uri.endpoint else str(replace(uri, endpoint=self.oss_endpoint))
+
+    @staticmethod
+    def get_storage_path_by_category(category: str, dir_name: str | None = None) -> str:
+        """Return the key of a folder in the bucket: ``pai/CATEGORY/NAME/``, by default named by the time."""
+        return f"pai/{category}/{(dir_name or f'{datetime.now():%Y%m%d_%H%M%S_%f}').strip('/ ')}/"
+
+    def is_supported_training_instance(self, instance_type: str) -> bool:
+        """Return whether jobs can run on an instance type."""
+        return instance_type in self._gpus()
+
+    def is_gpu_training_instance(self, instance_type: str) -> bool:
+        """Return whether an instance type for jobs has GPUs.
+
+        Raises:
+            UnknownInstanceType: if jobs cannot run on it. A `ValueError` too.
+        """
+        gpus = self._gpus()
+        if instance_type not in gpus:
+            raise UnknownInstanceType(
+                _("Jobs cannot run on the instance type {name}.").format(name=instance_type),
+                fix=_("List the instance types: %pai instances"),
+            )
+        return gpus[instance_type] > 0
+
+    def _gpus(self) -> dict[str, int]:
+        """Return the number of GPUs of each instance type for jobs."""
+        target = target_of(self)
+        kinds = target.client.call("instances", profile=target.profile)["instances"]
+        return {kind["name"]: kind["gpu"] for kind in kinds}
 
     @property
     def client(self) -> Client:
@@ -156,8 +249,20 @@ class Session:
         """Store these settings as the default profile, without keys."""
         self.keep(profile, default=True)
 
-    # The name in newer versions of the SDK.
-    save_config = persist_config
+    def save_config(self, config_path: str | os.PathLike[str] | None = None) -> None:
+        """Write region, workspace, bucket and OSS endpoint to the SDK's own file, without keys: by default
+        ``PAI_CONFIG_PATH``, or ``~/.pai/config.json``. The SDK reads it, and a profile without a file, too.
+
+        Raises:
+            SettingsError: if the file cannot be written.
+        """
+        path = Path(config_path or os.environ.get("PAI_CONFIG_PATH") or _FILE).expanduser()
+        values = {name: self.settings[name] for name in _SAVED if self.settings.get(name)}
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(values, indent=4), "utf-8")
+        except OSError as error:
+            raise SettingsError(_("Cannot write {path}: {error}.").format(path=path, error=error)) from None
 
     def _values(self) -> dict[str, Any]:
         return non_empty({**self.settings, "backend": BACKEND})
@@ -184,6 +289,9 @@ class Session:
 
         with ThreadPoolExecutor(1) as executor:
             return executor.submit(lambda: asyncio.run(fetch())).result()
+
+    def __getattr__(self, name: str) -> Any:
+        raise no_such_attribute("Session", name, _ABSENT)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={self.settings[name]!r}" for name in _NAMED if name in self.settings)

@@ -74,8 +74,9 @@ class Packed:
     notes: tuple[str, ...] = ()
 
 
-def scan(source: Source, limit: int, apart: Mapping[str, str] | None = None) -> Manifest:
+def scan(source: Source, limit: int, apart: Mapping[str, str] | None = None, *, may_be_empty: bool = False) -> Manifest:
     """List the files to pack. `limit` is in bytes; `apart` has folders that are not packed, path to reason.
+    `may_be_empty`: a job without code is intended.
 
     Raises:
         SourceError: if the folder is missing, unreadable, empty or too large, or has links that leave it.
@@ -94,7 +95,8 @@ def scan(source: Source, limit: int, apart: Mapping[str, str] | None = None) -> 
         entries += (e for e in _walk(source.folder, rules, apart or {}, excluded) if e.path not in source.files)
     manifest = Manifest(source.folder, tuple(entries), tuple(excluded), allowed)
     _check_links(manifest)
-    _check_size(manifest, limit)
+    if not (may_be_empty and not entries):
+        _check_size(manifest, limit)
     return replace(manifest, entries=tuple(map(_straight, entries)))
 
 

@@ -15,7 +15,8 @@ __all__ = ["environment", "mentioned"]
 # Internal: variables that we set for our own processes or remove from jobs, and those of shells for completions.
 _INNER = set(
     """JUPYTER_PAI_ARGUMENTS JUPYTER_PAI_INFO JUPYTER_PAI_ML JUPYTER_PAI_PACKAGES
-    JUPYTER_PAI_RUNNING JUPYTER_PATH JUPYTER_RUNTIME_DIR GIT_OPTIONAL_LOCKS GIT_TERMINAL_PROMPT PIP_USER
+    JUPYTER_PAI_RUNNING JUPYTER_PATH JUPYTER_RUNTIME_DIR GIT_CONFIG_COUNT GIT_OPTIONAL_LOCKS GIT_SSH_COMMAND
+    GIT_TERMINAL_PROMPT INSTANCE_TYPE_LOCAL INSTANCE_TYPE_LOCAL_GPU PIP_USER
     SSL_CERT_FILE UV_DEFAULT_INDEX UV_FIND_LINKS UV_INDEX UV_INSECURE_HOST UV_LINK_MODE JUPYTER_TOKEN VIRTUAL_ENV
     COMP_LINE
     """.split()
@@ -77,6 +78,11 @@ _MEANING = {
     "PAI_NETWORK_TYPE": (
         "The hosts of Alibaba Cloud to use: `vpc` or `public`; set by DSW.",
         "访问阿里云的哪种域名：`vpc` 或 `public`；DSW 会设置它。",
+    ),
+    "PAI_LOG_LEVEL": (
+        "The first level of the loggers of `jupyter_pai.sdk.common.logging`: `debug`, `info`, `warning`, `error`, "
+        "`critical`. Default: `warning`.",
+        "`jupyter_pai.sdk.common.logging` 的级别：`debug`、`info`、`warning`、`error`、`critical`。默认 `warning`。",
     ),
     "PAI_CONFIG_PATH": (
         "The settings of the PAI SDK, used as the profile `pai` if no file defines one. Default: `~/.pai/config.json`.",

@@ -94,6 +94,9 @@ class LocalBackend(Backend):
         """Return the queue of this machine and boot. Other hosts of a shared state folder have their own."""
         return Queue(str(self.home.path / "queue" / boot_id()), str(self.home.jobs))
 
+    def run_time_limit(self, spec: JobSpec) -> int:
+        return min(filter(None, (spec.max_run_time, self.settings.max_run_time)), default=0)
+
     async def prepare(self, job: Job, folder: JobFolder) -> Prepared:
         return await asyncio.to_thread(self._prepare, job, folder)
 
@@ -141,7 +144,7 @@ class LocalBackend(Backend):
             cleanup=workspace.container.cleanup if workspace.container else "",
             tty=job.spec.tty,
             grace=self.settings.grace_time,
-            limit=min([limit for limit in (job.spec.max_run_time, self.settings.max_run_time) if limit], default=0),
+            limit=self.run_time_limit(job.spec),
             instances=job.spec.instance_count,
             queue=queue.folder,
             need=resources.need_of(job.spec, capacity)[0],

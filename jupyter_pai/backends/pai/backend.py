@@ -173,9 +173,9 @@ class PaiBackend(RemoteBackend):
     async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
         target = Destination(
             await self.account.workspace_id(),
-            await self.code_uri(job.source_digest),
+            await self.code_uri(job.source_digest) if job.source_files else "",
             self.home.id,
-            job.spec.max_run_time or self.settings.max_run_time,
+            self.run_time_limit(job.spec) or None,
             parse_size(self.settings.files_limit or "0"),
             self.settings.files_time_limit,
             Packing.read(folder).import_paths,

@@ -116,6 +116,9 @@ class PaiOptions(_Options):
         title=N_("Spot in Lingjun"),
         description=N_("Spot instances of Lingjun; `spot` is for ECS."),
     )
+    resource_type: Literal["", "General", "Lingjun"] = Field(
+        "", title=N_("Kind of machines"), description=N_("`Lingjun` for its instance types. Default: General.")
+    )
     user_vpc: UserVpc | None = Field(None, title=N_("Network"), description=N_("Network of the job's instances."))
     experiment: Experiment | None = Field(
         None, title=N_("Experiment"), description=N_("Experiment of the workspace for this job.")

@@ -25,25 +25,21 @@ def has_gpu(instance_type: str) -> bool:
     return bool(_GPU.match(instance_type))
 
 
-def cost_text(spec: JobSpec, *, has_limit: bool, has_gpu: bool, quota: str, seconds: int) -> str:
+def cost_text(spec: JobSpec, *, has_limit: bool, has_gpu: bool, quota: str) -> str:
     """Return the cost message shown before a submit to an instance type or quota.
 
-    `has_limit`: the profile has a price limit. `seconds` is the maximum run time; 0 for none.
+    `has_limit`: the profile has a price limit.
     """
     machines = base.machines(spec.instance_type, spec.instance_count)
     if quota:
-        text = _("It runs in the quota {quota}; the platform does not publish the price.").format(quota=quota)
-    elif has_gpu:
-        text = _("It runs on {machines} with GPUs; the platform does not publish the price.").format(machines=machines)
-    elif has_limit:
-        text = _(
+        return _("It runs in the quota {quota}; the platform does not publish the price.").format(quota=quota)
+    if has_gpu:
+        return _("It runs on {machines} with GPUs; the platform does not publish the price.").format(machines=machines)
+    if has_limit:
+        return _(
             "It runs on {machines}; the platform does not publish the price, so the price limit cannot be checked."
         ).format(machines=machines)
-    else:
-        text = base.unpriced(machines)
-    if seconds:
-        text += " " + _("It is stopped after at most {hours:.3g} hours.").format(hours=seconds / 3600)
-    return text
+    return base.unpriced(machines)
 
 
 @dataclass(frozen=True)

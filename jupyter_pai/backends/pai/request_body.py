@@ -97,6 +97,7 @@ def request_body(job: Job, target: Destination) -> dict[str, Any]:
             "WorkspaceId": target.workspace_id,
             "AlgorithmSpec": _algorithm(job, options, target),
             "ComputeResource": _compute(spec, options),
+            "ResourceType": options.resource_type.replace("General", ""),
             "HyperParameters": [{"Name": name, "Value": value} for name, value in spec.hyperparameters.items()],
             "InputChannels": [_input(name, uri, options) for name, uri in spec.inputs.items()],
             "OutputChannels": [

@@ -38,8 +38,8 @@ async def resolve(
         SpecError: if no instance type is large enough.
     """
     options = options_of(spec)
-    seconds, has_limit = spec.max_run_time or settings.max_run_time, settings.price_limit is not None
-    cost_text = partial(pricing.cost_text, has_limit=has_limit, quota=options.resource_id, seconds=seconds)
+    has_limit = settings.price_limit is not None
+    cost_text = partial(pricing.cost_text, has_limit=has_limit, quota=options.resource_id)
     if options.resource_id:
         return spec, replace(check, cost=cost_text(spec, has_gpu=False))
     picked = spot = ""

@@ -58,20 +58,25 @@ class PaiBoards(Boards):
         items = list_items(self.account.api, DLC, "ListTensorboards", _PATH, "Tensorboards", query, _PAGE)
         return [_board(fields) async for fields in items if fields.get("Status") not in _DELETED]
 
-    async def open(self, remote_id: str, name: str, uri: str) -> Board:
-        board = await self._of_job(remote_id)
+    async def open(self, remote_id: str, name: str, uri: str, minutes: int = 0) -> Board:
+        board = await self._of_job(remote_id) if remote_id else None
         try:
             if board is None:
-                return await self._get(await self._create(remote_id, name, uri))
-            if board.status == "stopped":
-                await self._call("StartTensorboard", "PUT", f"{_PATH}/{board.id}/start")
+                return await self.get(await self._create(remote_id, name, uri, minutes))
         except QuotaExceeded as error:
             raise await self._full(error) from None
-        return await self._get(board.id)
+        return await (self.start(board.id) if board.status == "stopped" else self.get(board.id))
+
+    async def start(self, board_id: str) -> Board:
+        try:
+            await self._call("StartTensorboard", "PUT", f"{_PATH}/{board_id}/start")
+        except QuotaExceeded as error:
+            raise await self._full(error) from None
+        return await self.get(board_id)
 
     async def stop(self, board_id: str) -> Board:
         await self._call("StopTensorboard", "PUT", f"{_PATH}/{board_id}/stop")
-        return await self._get(board_id)
+        return await self.get(board_id)
 
     async def delete(self, board_id: str) -> None:
         await self._call("DeleteTensorboard", "DELETE", f"{_PATH}/{board_id}")
@@ -81,7 +86,7 @@ class PaiBoards(Boards):
         boards = [board for board in await self._listed(remote_id) if board.status != "failed"]
         return min(boards, key=lambda board: ("running", "starting", "stopped").index(board.status), default=None)
 
-    async def _create(self, remote_id: str, name: str, uri: str) -> str:
+    async def _create(self, remote_id: str, name: str, uri: str, minutes: int) -> str:
         if not uri.startswith("oss://"):
             raise SpecError(
                 _("The job's output `tensorboard` is not in OSS: {uri}").format(uri=uri or "-"),
@@ -90,22 +95,21 @@ class PaiBoards(Boards):
         body = {
             "WorkspaceId": await self.account.workspace_id(),
             "DisplayName": name[:256],
-            "SourceType": _SOURCE,
-            "SourceId": remote_id,
+            **({"SourceType": _SOURCE, "SourceId": remote_id} if remote_id else {}),
             "DataSourceType": "OSS",
             "Uri": uri,
             "SummaryRelativePath": "/",
-            "MaxRunningTimeMinutes": self.minutes,
+            "MaxRunningTimeMinutes": minutes or self.minutes,
         }
         try:
             reply = await self.account.api.call(DLC, "CreateTensorboard", "POST", _PATH, body=body, repeat=False)
             return str(reply["TensorboardId"])
         except ReplyLost:
-            if board := await self._of_job(remote_id):
+            if remote_id and (board := await self._of_job(remote_id)):
                 return board.id
             raise
 
-    async def _get(self, board_id: str) -> Board:
+    async def get(self, board_id: str) -> Board:
         return await _checked(_board(await self._call("GetTensorboard", "GET", f"{_PATH}/{board_id}")))
 
     async def _call(self, action: str, method: str, path: str) -> dict[str, Any]:

@@ -219,6 +219,15 @@ class AlibabaAccount:
         """
         return await self._value("workspace_id", self._find_workspace)
 
+    async def workspace_name(self) -> str:
+        """Return the name of the workspace.
+
+        Raises:
+            NotFound: if none exists.
+        """
+        path = f"/api/v1/workspaces/{await self.workspace_id()}"
+        return str((await self.api.call(WORKSPACE, "GetWorkspace", "GET", path)).get("WorkspaceName") or "")
+
     async def bucket(self) -> str:
         """Return the bucket of the profile, or the default bucket of the workspace.
 

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 from ...backends.base import Backend, Capability
 from ...backends.reports import Report
@@ -28,6 +29,8 @@ from .timings import Timings
 _TAIL = 1 << 16
 # Chunks of a log read between two polls, and threads that read them.
 _CHUNKS, _THREADS = 16, 4
+# Seconds before the end of its run-time limit at which a job gets a note.
+_LIMIT_WARNING = 3_600
 # Seconds for which a mark of another process counts.
 _MARK_AGE = 10.0
 
@@ -101,9 +104,21 @@ class WatchedJob:
         notes = [note for reader in self.readers for note in reader.notes()]
         if self.remote.note:
             notes.append(self.remote.note)
+        if note := self._limit_note():
+            notes.append(note)
         if self._writer and self._writer.is_full:
             notes.append(_("Only the first {n} metrics are kept.").format(n=MOST_METRICS))
         return (*self.job.notes, *(text for text in dict.fromkeys(notes) if text not in self.job.notes))
+
+    def _limit_note(self) -> str:
+        """Return the warning about the run-time limit; empty if the job is not near it, or never runs that long."""
+        limit, started_at = self.job.run_time_limit, self.report.started_at or self.job.started_at
+        if not limit or limit <= _LIMIT_WARNING or not started_at or self.report.status is not JobStatus.RUNNING:
+            return ""
+        stops_at = started_at + timedelta(seconds=limit)
+        if now() < stops_at - timedelta(seconds=_LIMIT_WARNING):
+            return ""
+        return _("The run-time limit stops this job at {time} UTC.").format(time=f"{stops_at:%Y-%m-%d %H:%M}")
 
     def outcome(self, report: Report) -> dict[str, object]:
         """Return the fields of a finished job. Without a reason of the platform, the log is diagnosed."""

@@ -325,6 +325,7 @@ export interface IJobView {
   readonly output_parameters?: Readonly<Record<string, string>>;
   readonly notes?: readonly string[];
   readonly console_url?: string;
+  readonly run_time_limit?: number | null;
   readonly python?: string;
   readonly source_digest?: string;
   readonly source_files?: number;

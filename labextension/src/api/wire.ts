@@ -54,6 +54,8 @@ export interface IJob {
   readonly rerunOf: string;
   readonly resumedFrom: string;
   readonly pinned: boolean;
+  /** Seconds until the job is stopped; 0 for no limit, null if unknown. */
+  readonly runTimeLimit: number | null;
   /** True if the job is billed until it ends. */
   readonly paid: boolean;
   /** True if TensorBoard has something to show: metrics or event files. */
@@ -209,6 +211,7 @@ export function parseJob(value: unknown): IJob | null {
     rerunOf: string(job.rerun_of),
     resumedFrom: string(job.resumed_from),
     pinned: job.pinned === true,
+    runTimeLimit: number(job.run_time_limit),
     paid: job.paid === true,
     tensorboard: job.tensorboard === true,
     platformBoards: job.platform_boards === true,

@@ -73,7 +73,8 @@ function JobFacts({ job, trans, host }: ITabProps & { job: IJob }): React.JSX.El
   const { spec } = job;
   const link = safeLink(job.consoleUrl);
   const count = number(spec['instance_count']) ?? 1;
-  const limit = number(spec['max_run_time']);
+  // Jobs of earlier releases have only the limit of their spec.
+  const limit = job.runTimeLimit ?? number(spec['max_run_time']);
   const names = (field: string) => Object.keys(record(spec[field])).join(', ');
   const secrets = [...parseMap(spec['secrets'], string)];
   return (
@@ -116,7 +117,7 @@ function JobFacts({ job, trans, host }: ITabProps & { job: IJob }): React.JSX.El
             .map(item => string(record(item)['name']))
             .join(', ')
         ],
-        [trans.__('Time limit'), limit === null ? '' : trans.__('%1 s', limit)]
+        [trans.__('Time limit'), limit ? trans.__('%1 s', limit) : limit === 0 && job.paid ? trans.__('no limit') : '']
       ]}
     />
   );

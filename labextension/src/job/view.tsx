@@ -106,7 +106,13 @@ function Header(props: IProps & { job: IJob }): React.JSX.Element {
         </span>
         <span className="jp-pai-Job-name">{job.name}</span>
         <span className="jp-pai-Job-facts">{facts.join(' · ')}</span>
-        {job.paid && <span className="jp-pai-Job-facts">{trans.__('billed until it ends')}</span>}
+        {job.paid && (
+          <span className="jp-pai-Job-facts">
+            {job.runTimeLimit === 0
+              ? trans.__('no run-time limit: billed until it ends')
+              : trans.__('billed until it ends')}
+          </span>
+        )}
         {job.pinned && <span className="jp-pai-Job-facts">{trans.__('pinned')}</span>}
       </div>
       <Actions {...props} />

@@ -24,7 +24,8 @@ export function AdvancedSection(props: ISectionProps): React.JSX.Element {
   const { draft, trans } = props;
   const seconds = number(field(draft, 'max_run_time'));
   const labels = draft.tables.labels.map(({ name, value }) => (value ? `${name}=${value}` : name));
-  const limit = seconds === null ? '' : trans.__('at most %1', duration(1000 * seconds, trans));
+  const time = seconds ? duration(1000 * seconds, trans) : seconds === 0 ? trans.__('no limit') : '';
+  const limit = seconds ? trans.__('at most %1', time) : time;
   const summary = [textAt(props, 'name'), limit, ...labels].filter(Boolean).join(', ');
   const hasTty = backendOf(props)?.capabilities.includes('tty') === true;
   return (
@@ -48,7 +49,7 @@ export function AdvancedSection(props: ISectionProps): React.JSX.Element {
           value={field(draft, 'max_run_time')}
           placeholder={trans.__('no limit')}
           error={errorAt(props, 'max_run_time')}
-          hint={seconds === null ? '' : duration(1000 * seconds, trans)}
+          hint={time}
           onChange={value => setField(props, 'max_run_time', value)}
         />
         <TableRows {...props} table="labels" title={trans.__('Labels')} addLabel={trans.__('Add label')} />

@@ -66,8 +66,9 @@ def test_unconfirmed_costs_are_shown(engine: EmbeddedClient, folder: Path, cli: 
 
 def test_backend_without_a_cost_gets_a_default_cost_text(engine: EmbeddedClient, folder: Path) -> None:
     spec = JobSpec(name="x", command="true", instance_type="big", source={"folder": str(folder)})
-    check = Check(questions=("Is that right?",)).paid(spec)
+    check = Check(questions=("Is that right?",)).paid(spec, 0)
     assert check.cost.startswith("It runs on 1 machine big; ")
+    assert "No run-time limit: billed until it ends." in check.cost
     assert check.questions == ("Is that right?",)
 
 

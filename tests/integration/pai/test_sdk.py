@@ -31,7 +31,7 @@ from jupyter_pai.sdk.image import ImageScope, list_images, retrieve
 from jupyter_pai.sdk.job import InstanceSpec, SpotStrategy
 from jupyter_pai.sdk.oss_utils import OssUriObj, download, is_oss_uri, parse_oss_url, upload
 from jupyter_pai.sdk.session import Session, get_default_session, setup_default_session
-from jupyter_pai.sdk.tensorboard import PlatformTensorBoard
+from jupyter_pai.sdk.tensorboard import TensorBoard, TensorBoardStatus
 
 from ...conftest import script
 from ...fakes.alibaba import StandIn
@@ -250,6 +250,7 @@ def test_platform_options_reach_the_request(pai: StandIn, folder: Path) -> None:
         experiment_config=ExperimentConfig(experiment_id="exp-1"),
         spot_spec=SpotSpec(spot_strategy=SpotStrategy.SpotWithPriceLimit, spot_discount_limit=0.5),
         labels={"team": "red"},
+        resource_type="Lingjun",
         settings={"EnableSanityCheck": True},
     )
     estimator.set_hyperparameters(b=2.5)
@@ -264,6 +265,7 @@ def test_platform_options_reach_the_request(pai: StandIn, folder: Path) -> None:
     assert body["UserVpc"] == {"VpcId": "vpc-1", "SecurityGroupId": "sg-1", "ExtendedCIDRs": ["10.0.0.0/8"]}
     assert body["ExperimentConfig"] == {"ExperimentId": "exp-1"}
     assert body["Settings"] == {"EnableSanityCheck": True}
+    assert body["ResourceType"] == "Lingjun"
     assert body["AlgorithmSpec"]["JobType"] == "XGBoostJob"
     assert body["AlgorithmSpec"]["MetricDefinitions"] == [{"Name": "acc", "Regex": "acc=([0-9.]+)"}]
     assert body["Environments"]["WHO"] == "ada" and body["PythonRequirements"] == ["rich"]
@@ -403,12 +405,15 @@ def test_estimator_starts_a_platform_tensorboard(pai: StandIn, folder: Path) -> 
     estimator = Estimator(IMAGE, "python train.py", folder, profile="pai")
     estimator.fit()
     board = estimator.tensorboard(wait=False)
-    assert isinstance(board, PlatformTensorBoard)
+    assert type(board) is TensorBoard
     board.wait()
     assert (board.status, board.app_uri.partition("//")[0]) == ("running", "http:")
     assert estimator.tensorboard().tensorboard_id == board.tensorboard_id
     board.stop()
-    assert board.status == "stopped"
+    assert board.status == "stopped" == TensorBoardStatus.Stopped
+    board.start()
+    assert TensorBoardStatus.is_running(board.status) and board.app_uri
+    assert TensorBoard(board.tensorboard_id).display_name == estimator.latest_job.name  # type: ignore[union-attr]
     board.delete()
     board.delete()
     assert board.status == ""
@@ -522,3 +527,42 @@ def test_invalid_archive_is_rejected(pai: StandIn) -> None:
     pai.objects.write("sdk/bad.tar.gz", b"not packed")
     with pytest.raises(PaiError, match=r"Cannot unpack bad\.tar\.gz"):
         Estimator(IMAGE, "true", f"oss://{pai.bucket}/sdk/bad.tar.gz", profile="pai").fit()
+
+
+# Run-time limits.
+
+
+def test_estimator_has_no_limit_unless_one_is_written(
+    pai: StandIn, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script(folder, "print(1)")
+
+    def limit(**more: Any) -> int | None:
+        body = request_of(pai, Estimator(IMAGE, "sleep 600", folder, profile="pai", **more))
+        seconds: int | None = body.get("Scheduler", {}).get("MaxRunningTimeInSeconds")
+        printed = capsys.readouterr().out
+        assert ("no run-time limit: billed until it ends" in printed) == (seconds is None)
+        assert ("run-time limit: 2 h 0 min" in printed) == (seconds == 7200)
+        return seconds
+
+    assert limit() is None
+    assert limit(max_run_time=7200) == 7200
+    write_profile(pai, max_run_time=86400)
+    assert limit() == 86400
+
+
+def test_command_without_a_folder_sends_no_code(pai: StandIn, folder: Path) -> None:
+    (folder / "large.bin").write_bytes(b"x")
+    body = request_of(pai, Estimator(IMAGE, "sleep 600", profile="pai"))
+    assert "CodeDir" not in body["AlgorithmSpec"]
+    assert not [key for key in pai.objects.keys("pai/training_src/") if key]
+    script(folder, "import time; time.sleep(600)")
+    assert "CodeDir" in request_of(pai, Estimator(IMAGE, entry_point="train.py", profile="pai"))["AlgorithmSpec"]
+
+
+def test_job_stopped_on_the_platform_is_no_error(pai: StandIn, capsys: pytest.CaptureFixture[str]) -> None:
+    estimator = Estimator(IMAGE, "sleep 600", profile="pai")
+    job = estimator.fit(wait=False)
+    job.stop()
+    assert estimator.wait(1, show_logs=False).status == "stopped"
+    assert "Stopped" in capsys.readouterr().out

@@ -35,6 +35,22 @@ def test_summary_line_names_the_job_and_its_duration() -> None:
     assert summary.line(JOB) == "<k3f9x2ab digits, succeeded, local, 3 min 5 s>"
 
 
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"run_time_limit": 86400, "paid": True}, ", billed until it ends, run-time limit: 24 h 0 min>"),
+        ({"run_time_limit": 90}, ", local, run-time limit: 1 min 30 s>"),
+        ({"run_time_limit": 0, "paid": True}, ", no run-time limit: billed until it ends>"),
+        ({"run_time_limit": 0}, ", local>"),
+        ({"paid": True}, ", local, billed until it ends>"),
+    ],
+)
+def test_line_of_an_active_job_has_its_limit(fields: dict[str, Any], words: str) -> None:
+    active = JOB | {"status": "running", "ended_at": None} | fields
+    assert summary.line(active).endswith(words)
+    assert "run-time limit" not in summary.line(JOB | fields | {"paid": False})
+
+
 def test_summary_text_has_status_metrics_and_log() -> None:
     metrics = {"loss": {"step": [0, 1, 2], "value": [1.0, "NaN", 0.25]}}
     text = summary.text(View(JOB, "line 1\nline 2\n", metrics))

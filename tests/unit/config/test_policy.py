@@ -245,6 +245,7 @@ def test_spec_carries_the_run_time_limit_for_other_backends() -> None:
     assert rules.filled(spec(), bare).max_run_time == 60
     assert rules.filled(spec(max_run_time=5), bare).max_run_time == 5
     assert rules.filled(spec(), local).max_run_time is None
+    assert rules.filled(spec(max_run_time=0), bare).max_run_time == 60
 
 
 # The engine.

@@ -6,24 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..client.connect import connect
-from ..client.job import JobHandle
-from ..client.parameters import parameter_names
-from .inputs import DatasetConfig
-from .options import ExperimentConfig, InstanceSpec, ResourceType, SpotSpec, SpotStrategy, UserVpcConfig
-from .run import run, timestamped, wait_for
-from .target import Target, absolute, code_folder
+from ...client.connect import connect
+from ...client.parameters import parameter_names
+from ..run import run, timestamped
+from ..target import Target, absolute, code_folder
+from .training_job import TrainingJob
 
-__all__ = [
-    "CustomJob",
-    "DatasetConfig",
-    "ExperimentConfig",
-    "InstanceSpec",
-    "ResourceType",
-    "SpotSpec",
-    "SpotStrategy",
-    "UserVpcConfig",
-]
+__all__ = ["CustomJob"]
+
 # The names that parameters of `jupyter_pai.submit` have here.
 _NAMES = {
     "environment": "environments",
@@ -67,7 +57,7 @@ class CustomJob:
         *,
         name: str | None = None,
         wait: bool = True,
-    ) -> JobHandle:
+    ) -> TrainingJob:
         """Run the job on this machine. With `wait`, print the log and return when the job has ended.
 
         Raises:
@@ -81,5 +71,5 @@ class CustomJob:
         target = Target(connect(), backend="local")
         with parameter_names(_NAMES):
             with code_folder(self.source_code, target) as folder:
-                job = run(target, spec | {"source": {"folder": folder}})
-            return wait_for(job, None, True) if wait else job
+                job = TrainingJob(*run(target, spec | {"source": {"folder": folder}}))
+            return job.wait() if wait else job

@@ -1,0 +1,258 @@
+"""The official SDK and the names here: one program runs with both on the stand-in of PAI, and its results are equal."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from ...fakes.alibaba import StandIn
+from ...fakes.alipai import run_alipai
+from .snippet_platforms import IMAGE, SnippetPlatform
+
+pytestmark = pytest.mark.usefixtures("private_ml")
+
+# `PACKAGE` is the SDK's package. `kinds` are the built-in kinds of an error.
+COMMON = """
+    def kinds(call):
+        try:
+            call()
+        except Exception as error:
+            return [kind.__name__ for kind in (RuntimeError, ValueError) if isinstance(error, kind)]
+        return "no error"
+
+    bucket, code, image = session.oss_bucket_name, arguments["code"], arguments["image"]
+    session.oss_bucket.put_object("one/train.csv", "1,2")
+    data = {"train": f"oss://{bucket}/one/train.csv"}
+"""
+
+FITS = """
+    from PACKAGE.estimator import AlgorithmEstimator, Estimator, TrainingJob
+    from PACKAGE.job import AlgorithmSpec, TrainingJobStatus
+
+    def estimator(command="cat train.py", **more):
+        return Estimator(image, command, more.pop("source_dir", code), instance_type="ecs.c6.large", **more)
+
+    # Each form of `fit`.
+    results["before"] = [kinds(estimator().model_data), kinds(estimator().wait), estimator().latest_job is None]
+    values = {"none": None, "dict": {"a": [1, True]}, "list": ["x"], "bool": True, "float": 1e-5}
+    est = estimator(hyperparameters=values)
+    places = {"model": f"oss://{bucket}/to/model", "more": f"oss://{bucket}/to/more/"}
+    job = est.fit(data, places, False, False, "positional")
+    results["places"] = [est.model_data(), job.output_path(channel_name="more"), job.output_path() == est.model_data()]
+    results["name"] = job.training_job_name
+    results["channel"] = kinds(lambda: job.output_path("nothing"))
+    results["returned"] = [job is est.latest_job, isinstance(job, TrainingJob)]
+    est.wait(interval=1, show_logs=False)
+    results["status"] = [job.is_succeeded(), job.is_completed(), job.status == TrainingJobStatus.Succeed]
+    results["got"] = TrainingJob.get(job.training_job_id).is_succeeded()
+    results["checkpoints"] = est.checkpoints_data().endswith("/checkpoints/")
+
+    # An own place of the checkpoints; no code with a command; the options by position.
+    est = Estimator(
+        image, "pwd; ls", None, None, "XGBoostJob", {"a": 1}, {"WHO": "ada"}, ["rich"], "base", None,
+        f"oss://{bucket}/to/checkpoints", f"oss://{bucket}/out/", None, "ecs.c6.large", 1,
+    )
+    est.fit(wait=False)
+    est.latest_job.wait(1, False)
+    results["own"] = [est.checkpoints_data(), est.model_data().startswith(f"oss://{bucket}/out/")]
+
+    # The end of a job that failed.
+    failed = estimator("exit 3")
+    failed.fit(wait=False)
+    results["failed"] = [kinds(lambda: failed.latest_job.wait(interval=1, show_logs=False)) != "no error",
+                         failed.latest_job.is_succeeded(),
+                         failed.latest_job.status in TrainingJobStatus.failed_status()]
+
+    # All jobs of an estimator.
+    both = estimator("true")
+    for number in range(2):
+        both.fit(wait=False)
+    both.wait(interval=1, all_jobs=True)
+
+    # An algorithm by its definition.
+    spec = AlgorithmSpec(
+        command=["sh", "-c", "echo $PAI_USER_ARGS"], image=image, input_channels=[{"Name": "train", "Required": True}],
+        output_channels=[{"Name": name} for name in ("model", "checkpoints", "tensorboard")],
+        HyperParameters=[{"Name": "lr", "Type": "Float", "DefaultValue": "0.1"}])
+    algorithm = AlgorithmEstimator(algorithm_spec=spec, instance_type="ecs.c6.large", hyperparameters={"epochs": 3})
+    results["definitions"] = [
+        [one.name for one in algorithm.hyperparameter_definitions],
+        [one.name for one in algorithm.input_channel_definitions],
+        algorithm.supported_instance_types,
+        kinds(algorithm.get_outputs_data),
+    ]
+    algorithm.fit(data, wait=False)
+    algorithm.wait(interval=1, show_logs=False)
+"""
+
+OTHERS = """
+    from PACKAGE.common.consts import JobType, StoragePathCategory
+    from PACKAGE.common.logging import get_log_level, get_logger, set_log_level_debug
+    from PACKAGE.common.oss_utils import OssUriObj, is_oss_uri, upload
+    from PACKAGE.common.utils import (
+        camel_to_snake, is_dataset_id, is_filesystem_uri, is_iterable, is_local_run_instance_type, is_nas_uri,
+        is_notebook, is_odps_table_uri, is_package_available, name_from_base, print_table, random_str, retry,
+        snake_to_camel, timestamp, to_plain_text,
+    )
+    from PACKAGE.image import ImageScope, list_images, retrieve
+    from PACKAGE.tensorboard import TensorBoard, TensorBoardStatus
+
+    # Images.
+    found = retrieve("PyTorch", "1.12", "GPU")
+    results["image"] = [found.image_uri, found.framework_version, found.accelerator_type, found.image_scope]
+    results["latest"] = retrieve("PyTorch", "latest", "GPU", ImageScope.INFERENCE).image_uri
+    results["no image"] = [kinds(lambda: retrieve(*names)) for names in (
+        ("PyTorch", "0.01"), ("PyTroch", "latest"), ("PyTorch", "latest", "TPU"), ("PyTorch", "latest", "CPU", "what"))]
+    results["unknown framework"] = list_images("nothing")
+
+    # The session.
+    results["session"] = [
+        session.region_id, session.workspace_id, session.workspace_name, session.is_inner, session.console_uri,
+        session.oss_bucket.bucket_name,
+        session.get_storage_path_by_category(StoragePathCategory.TrainingSrc, "a"),
+        session.patch_oss_endpoint(f"oss://{bucket}/a b/c"), session.patch_oss_endpoint("oss://bucket.host/a"),
+        session.is_supported_training_instance("ecs.c6.large"), session.is_supported_training_instance("ecs.none"),
+        session.is_gpu_training_instance("ecs.c6.large"), session.is_gpu_training_instance("ecs.gn6v-c8g1.2xlarge"),
+        kinds(lambda: session.is_gpu_training_instance("ecs.none")),
+    ]
+    session.save_config(arguments["file"])
+    results["config"] = json.load(open(arguments["file"]))
+
+    # TensorBoards.
+    board = TensorBoard.create(f"oss://{bucket}/to/logs/")
+    results["board"] = [board.status == TensorBoardStatus.Running, bool(board.app_uri), board.display_name]
+    board.stop()
+    results["stopped"] = TensorBoardStatus.is_terminated(board.status)
+    board.start()
+    again = TensorBoard(board.tensorboard_id)
+    results["started"] = [TensorBoardStatus.is_running(again.status), again.display_name]
+    board.delete()
+    results["no board"] = kinds(lambda: TensorBoard.create("/tmp"))
+
+    # Helpers.
+    results["texts"] = [
+        camel_to_snake("EcsSpec"), camel_to_snake("GPUType"), camel_to_snake("a"), snake_to_camel("ecs_spec"),
+        to_plain_text("a-b ü.c"), to_plain_text("a-b", "ab", "+"), len(random_str(6)), len(timestamp()),
+        timestamp("_").count("_"), name_from_base("x").count("-"), JobType.TFJob,
+    ]
+    results["kinds"] = [
+        is_dataset_id("d-1"), is_filesystem_uri("cpfs://a/b/c"), is_filesystem_uri("oss://a"), is_iterable(3),
+        is_iterable("a"), is_local_run_instance_type(" local_gpu "), bool(is_local_run_instance_type(None)),
+        is_nas_uri("nas://a"), is_nas_uri(None), is_odps_table_uri("odps://p/tables/t"), is_odps_table_uri("odps://p/x"),
+        is_notebook(), is_package_available("json"), is_package_available("no_such"), is_oss_uri("oss://a"),
+    ]
+    tries = []
+    @retry(max_attempts=3, wait_secs=0, report_retries=False)
+    def flaky():
+        tries.append(1)
+        raise KeyError if len(tries) < 3 else ValueError
+    results["tries"] = [kinds(flaky), len(tries)]
+    print_table(["name", "n"], [["long name", 1], ["x", 22]])
+    results["table"] = kinds(lambda: print_table(["a"], [["b", "c"]])) != "no error"
+    uri = OssUriObj.from_bucket_key_endpoint("bucket", "/a/b.csv", "https://oss-cn-beijing.aliyuncs.com")
+    results["uri"] = [uri.bucket_name, uri.object_key, uri.endpoint, uri.uri, uri.get_dir_uri(), uri.parse_object_key(),
+                      OssUriObj("oss://bucket/a/").parse_object_key(), OssUriObj("oss://bucket/a").parse_object_key()]
+    set_log_level_debug()
+    results["log"] = [get_log_level(), get_logger("x").name]
+"""
+
+
+# The fields of a request that both send alike.
+SENT = ("ComputeResource", "HyperParameters", "InputChannels", "Scheduler", "Environments", "PythonRequirements")
+
+
+class Here(SnippetPlatform):
+    """The names here, on the stand-in."""
+
+    def run_script(self, script: str, **arguments: str) -> dict[str, Any]:
+        """Run a script as `run_alipai` does."""
+        assert self.pai
+        values = {name: value for name, value in self.pai.settings().items() if name != "endpoint"}
+        text = "import json, sys\narguments, results = json.loads(sys.argv[1]), {}\n"
+        text += "from jupyter_pai.sdk.session import setup_default_session\n"
+        text += f"session = setup_default_session(**{values!r})\n"
+        text += dedent(script).replace("PACKAGE", "jupyter_pai.sdk") + "\nprint('\\n' + json.dumps(results))"
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", text, json.dumps(arguments)],
+            cwd=self.folder, env=dict(os.environ), capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        output, _, last = done.stdout.rstrip().rpartition("\n")
+        reply: dict[str, Any] = json.loads(last)
+        return reply | {"output": output}
+
+
+@pytest.fixture
+def here(folder: Path, keys: StandIn) -> Here:
+    keys.clear()
+    return Here(folder, keys)
+
+
+def requests(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what both send for each job: without our label, our wrapper of the command, and names with a time."""
+    kept = []
+    for job in jobs:
+        body = job["request"]
+        algorithm = body["AlgorithmSpec"]
+        outputs = {one["Name"]: one["OutputUri"].split("/")[-2] for one in body["OutputChannels"]}
+        kept.append(
+            {name: body.get(name) or None for name in SENT}
+            | {"OutputChannels": {name: outputs[name] for name in ("model", "checkpoints", "tensorboard")}}
+            | {"JobType": algorithm["JobType"], "Image": algorithm["Image"], "Code": bool(algorithm.get("CodeDir"))}
+        )
+    return kept
+
+
+def both(here: Here, script: str, **arguments: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Run a script with the official SDK and with the names here. Return the results, with the sent `requests`."""
+    pai, replies = here.pai, list[dict[str, Any]]()
+    assert pai
+    for package in ("pai", "jupyter_pai.sdk"):
+        before, text = len(pai.jobs), script.replace("PACKAGE", package)
+        reply = run_alipai(pai, text, **arguments) if package == "pai" else here.run_script(text, **arguments)
+        replies.append(reply | {"requests": requests(pai.jobs[before:])})
+    return replies[0], replies[1]
+
+
+def test_fits_mean_the_same(here: Here) -> None:
+    (here.folder / "code").mkdir()
+    (here.folder / "code/train.py").write_text("print('trained')\n")
+    theirs, ours = both(here, COMMON + FITS, code=str(here.folder / "code"), image=IMAGE)
+    for reply in (theirs, ours):
+        del reply["output"]
+    sent = ours.pop("requests")
+    for mine, other in zip(sent, theirs.pop("requests"), strict=True):
+        assert mine == other
+    assert ours == theirs
+    assert [job["Code"] for job in sent] == [True, False, True, True, True, False]
+    assert all(job["Scheduler"] is None for job in sent)
+
+
+def test_helpers_mean_the_same(here: Here) -> None:
+    arguments = {"code": "", "image": "", "file": str(here.folder / "config.json")}
+    theirs, ours = both(here, COMMON + OTHERS, **arguments)
+    table = "name      | n \n--------------\nlong name | 1 \nx         | 22"
+    assert all(table in reply.pop("output") for reply in (theirs, ours))
+    assert ours == theirs
+
+
+def test_older_form_of_fit_has_no_outputs(here: Here) -> None:
+    """`wait`, `show_logs` and `job_name` by position, as in versions of the SDK before `outputs`."""
+    script = """
+        from PACKAGE.estimator import Estimator
+        est = Estimator(arguments["image"], "echo printed", instance_type="ecs.c6.large")
+        results["names"] = [
+            est.fit(None, False).is_completed(), est.fit(None, True, False, "by place").training_job_name,
+            est.fit({}, True, show_logs=False).is_completed(), est.fit(wait=False, job_name="by name").name]
+    """
+    reply = here.run_script(script, image=IMAGE)
+    assert reply["names"] == [False, "by place", True, "by name"]
+    assert "printed" not in reply["output"]
+    assert reply["output"].count("no run-time limit: billed until it ends") == 4
