@@ -19,6 +19,7 @@ from .connect import connect
 from .context import current_shell, front_end_of
 from .log_printer import LogPrinter
 from .parameters import FIELDS, check_names, parameter_names, plain
+from .printing import print_line
 
 if TYPE_CHECKING:
     from .widgets.job_view import JobWidget
@@ -179,10 +180,12 @@ class JobHandle:
         """
         if logs:
             write = write or LogPrinter(self.id)
-            for text in self.follow():
-                write(text)
-            if isinstance(write, LogPrinter):
-                write.flush()
+            try:
+                for text in self.follow():
+                    write(text)
+            finally:
+                if isinstance(write, LogPrinter):
+                    write.finish()
         until = float("inf") if timeout is None else time.monotonic() + timeout
         while not self.ended:
             if time.monotonic() > until:
@@ -366,7 +369,7 @@ def wait_for_success(
     try:
         handle.wait(timeout, logs=logs, write=write)
     except KeyboardInterrupt:
-        print("\n" + summary.still_running(handle.info, stop))
+        print_line("\n" + summary.still_running(handle.info, stop))
         raise
     if handle.status != "succeeded":
         with parameter_names():

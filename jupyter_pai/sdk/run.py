@@ -7,6 +7,7 @@ from typing import Any
 
 from ..client.base import progress_printer
 from ..client.job import JobHandle, wait_for_success
+from ..client.printing import print_line
 from .target import Target
 
 __all__ = ["run", "timestamped", "wait_for"]
@@ -15,9 +16,10 @@ __all__ = ["run", "timestamped", "wait_for"]
 def run(target: Target, spec: dict[str, Any]) -> JobHandle:
     """Submit a spec and print the job. A submit from code counts as confirmation of the cost."""
     client, spec = target.client, spec | {"profile": target.profile}
-    reply = client.submit(spec, backend=target.backend, confirmed=True, anyway=True, progress=progress_printer(print))
+    progress = progress_printer(print_line)
+    reply = client.submit(spec, backend=target.backend, confirmed=True, anyway=True, progress=progress)
     handle = JobHandle(reply["job"], client)
-    print(handle.info["console_url"] or repr(handle))
+    print_line(handle.info["console_url"] or repr(handle))
     return handle
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..client.base import Client
 from ..client.job import JobHandle
+from ..client.printing import print_line
 from ..core.errors import BackendError, NotFound
 from ..core.i18n import _
 
@@ -122,6 +123,6 @@ def _on_server(job: JobHandle, client: Client, *, wait: bool) -> TensorBoard:
             if ended or not wait:
                 raise
         if not printed:
-            print(_("Job {job} has not written any data for TensorBoard yet.").format(job=job.id))
+            print_line(_("Job {job} has not written any data for TensorBoard yet.").format(job=job.id))
             printed = True
         time.sleep(_POLL_INTERVAL)

@@ -266,7 +266,8 @@ _TRAVELLING_FOLDER = "from pkgutil import extend_path\n\n__path__ = extend_path(
 _LAUNCHER = "backends/runtime/launcher.py"
 _FIGURES = "backends/runtime/plots"
 _TRAVELS = (
-    *("report.py", "core/contract.py", "core/errors.py", "core/i18n.py", "jobs/events.py", "jobs/metrics/points.py"),
+    *("report.py", "jobs/events.py", "jobs/metrics/points.py"),
+    *(f"core/{name}.py" for name in ("contract", "errors", "i18n", "text")),
     *(f"source/{name}.py" for name in ("dataframes", "entry_point", "magic_line", "notebook", "script")),
     *(f"backends/runtime/{name}.py" for name in ("in_place", "launcher", "magics", "recorded_output")),
 )
