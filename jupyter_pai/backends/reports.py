@@ -21,8 +21,8 @@ class Report:
     """The state of a job on its platform. `exit_code` is 128 + n if signal n ended the command.
 
     `instance` is the first failed instance of a multi-instance job. `elsewhere`: the job runs on another host, whose
-    engine records its end. `silent`: that host sends no sign of life. `progress` (0 to 1) and the latest point of each
-    metric are set by platforms that read them from the log.
+    engine records its end. `silent`: that host sends no sign of life. `notes` are added to those of the job. `progress`
+    (0 to 1) and the latest point of each metric are set by platforms that read them from the log.
     """
 
     status: JobStatus
@@ -35,6 +35,7 @@ class Report:
     ended_at: datetime | None = None
     output_parameters: dict[str, str] = field(default_factory=dict)
     elsewhere: bool = False
+    notes: tuple[str, ...] = ()
     silent: bool = False
     console_url: str = ""
     progress: float | None = None

@@ -97,8 +97,8 @@ class WatchedJob:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The job's notes, with those of its metric sources."""
-        notes = [note for reader in self.readers for note in reader.notes()]
+        """The job's notes, with those of the last report and of its metric sources."""
+        notes = [*self.report.notes, *(note for reader in self.readers for note in reader.notes())]
         if self.remote.note:
             notes.append(self.remote.note)
         if self._writer and self._writer.is_full:
