@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ..jobs.events import MetricPoint
 from ..jobs.job import JobStatus
+from ..jobs.limits import shortened
 from ..jobs.spec import JobSpec
 
 
@@ -34,12 +35,17 @@ class Report:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     output_parameters: dict[str, str] = field(default_factory=dict)
-    elsewhere: bool = False
     notes: tuple[str, ...] = ()
+    elsewhere: bool = False
     silent: bool = False
     console_url: str = ""
     progress: float | None = None
     metrics: Mapping[str, MetricPoint] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Shorten the texts of a platform."""
+        for name in ("platform_status", "reason", "fix"):
+            object.__setattr__(self, name, shortened(getattr(self, name)))
 
 
 class LogPiece(NamedTuple):

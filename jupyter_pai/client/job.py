@@ -74,19 +74,23 @@ class JobHandle:
     @property
     def spec(self) -> dict[str, Any]:
         """The submitted spec, with the field names of `JobSpec`."""
-        return dict(self._job["spec"])
+        return dict((self._job if "spec" in self._job else self.info)["spec"])
 
     @property
     def info(self) -> dict[str, Any]:
         """The job's complete record, as JSON values."""
-        if self._job["status"] not in _ENDED:
+        return dict(self._current(complete=True))
+
+    def _current(self, *, complete: bool = False) -> dict[str, Any]:
+        """Return the current record. `complete`: with the fields that an item of a list lacks."""
+        if self._job["status"] not in _ENDED or (complete and "spec" not in self._job):
             self._job = self._call("show")
-        return dict(self._job)
+        return self._job
 
     @property
     def status(self) -> str:
         """The status: queued, starting, running, succeeded, failed, stopped or lost."""
-        return str(self.info["status"])
+        return str(self._current()["status"])
 
     @property
     def ended(self) -> bool:
@@ -94,7 +98,7 @@ class JobHandle:
 
     @property
     def exit_code(self) -> int | None:
-        code = self.info["exit_code"]
+        code = self._current()["exit_code"]
         return None if code is None else int(code)
 
     @property
@@ -111,7 +115,7 @@ class JobHandle:
     @property
     def outputs(self) -> dict[str, str]:
         """The URIs of the output channels, by name."""
-        return dict(self.info["outputs"])
+        return dict(self._current()["outputs"])
 
     @property
     def labels(self) -> dict[str, str]:
@@ -304,7 +308,7 @@ class JobHandle:
         return summary.View(self.info, self.tail(), self._call("metrics", points=_POINTS)["metrics"])
 
     def __repr__(self) -> str:
-        return summary.line(self.info)
+        return summary.line(self._current())
 
     def __format__(self, form: str) -> str:
         """Format as the ID: ``%pai logs {job}`` prints the log of the job in the variable `job`."""

@@ -14,6 +14,7 @@ from ...core import contract
 from ...core.i18n import _
 from ...core.lease import Lease
 from ...jobs.job import Job, JobStatus, now
+from ...jobs.limits import with_notes
 from ...jobs.logs.file import LogFile, instances
 from ...jobs.metrics.log_source import LogMetricSource
 from ...jobs.metrics.series import MOST_METRICS, Cursor, MetricSource, SeriesWriter
@@ -103,7 +104,7 @@ class WatchedJob:
             notes.append(self.remote.note)
         if self._writer and self._writer.is_full:
             notes.append(_("Only the first {n} metrics are kept.").format(n=MOST_METRICS))
-        return (*self.job.notes, *(text for text in dict.fromkeys(notes) if text not in self.job.notes))
+        return with_notes(self.job.notes, notes)
 
     def outcome(self, report: Report) -> dict[str, object]:
         """Return the fields of a finished job. Without a reason of the platform, the log is diagnosed."""
