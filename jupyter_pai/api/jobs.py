@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, RootModel
+from pydantic import AfterValidator, ConfigDict, Field, RootModel, create_model
 
 from ..core.errors import UsageError
 from ..core.i18n import _
@@ -14,7 +14,8 @@ from ..engine import lineage
 from ..engine.compare import Difference, FileDifference
 from ..engine.recipe import recipe
 from ..engine.requests import Rerun, SubmitRequest, Submitted, parse, submit_request
-from ..jobs.job import Job, JobStatus
+from ..jobs.job import UNLISTED, Job, JobStatus
+from ..jobs.limits import LONGEST_LABEL
 from ..jobs.logs.file import instances
 from ..jobs.metrics.series import Source
 from ..jobs.provenance import Git, Provenance
@@ -66,11 +67,24 @@ class JobView(Job):
 
 JobReply = Annotated[Json, Schema(JobView)]
 
+_listed: dict[str, Any] = {
+    name: (field.annotation, field) for name, field in JobView.model_fields.items() if name not in UNLISTED
+}
+ListedJob = create_model(
+    "ListedJob",
+    __config__=JobView.model_config,
+    __doc__="An item of a list of jobs: a `JobView` without `spec`, `inputs`, `output_parameters` and `notes`, with at "
+    "most 20 metrics, and with texts of at most 1,000 characters. `GET /jobs/{job}` returns all.",
+    __module__=__name__,
+    name=(str, ...),
+    **_listed,
+)
+
 
 class JobsReply(TypedDict):
     """A page of jobs. `total` is the number of all matching jobs."""
 
-    jobs: list[JobReply]
+    jobs: list[Annotated[Json, Schema(ListedJob)]]
     total: int
 
 
@@ -126,7 +140,10 @@ def _check_label(name: str) -> str:
     return name
 
 
-class Labels(RootModel[dict[Annotated[str, Field(max_length=200), AfterValidator(_check_label)], str | None]]):
+_LabelName = Annotated[str, Field(max_length=200), AfterValidator(_check_label)]
+
+
+class Labels(RootModel[dict[_LabelName, Annotated[str, Field(max_length=LONGEST_LABEL)] | None]]):
     """Labels of a job to set: name to value; null removes a label."""
 
     model_config = ConfigDict(frozen=True)
@@ -160,7 +177,7 @@ async def list_jobs(
     query = JobFilter(statuses, name, labels, limit, offset, *_sorting(sort, order), backend, path)
     await context.service.watcher.wait_first_poll()
     jobs, total = context.service.store.jobs.page(query)
-    return {"jobs": [context.service.describe(job) for job in jobs], "total": total}
+    return {"jobs": [context.service.describe(job, listed=True) for job in jobs], "total": total}
 
 
 def _sorting(sort: str, order: str) -> tuple[str, bool]:

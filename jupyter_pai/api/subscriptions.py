@@ -159,7 +159,7 @@ async def _jobs(service: JobService, subscription: Subscribe) -> AsyncIterator[d
         changed: dict[str, dict[str, Any] | None] = {}
         for event in events:
             try:
-                changed[event.job_id] = service.describe(service.store.jobs.get(event.job_id))
+                changed[event.job_id] = service.describe(service.store.jobs.get(event.job_id), listed=True)
             except NotFound:
                 changed[event.job_id] = None
         yield {

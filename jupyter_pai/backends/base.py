@@ -36,7 +36,7 @@ class Capability(StrEnum):
     RUNS_HERE = "runs_here"  # jobs are processes of this machine, which must stay up; their logs are local files
     CODE_LAYOUT = "code_layout"  # supports the layout of PAI's older CustomJob, with the code in /ml/code
     TTY = "tty"
-    SECRETS = "secrets"  # passes secrets to jobs and masks them in logs
+    SECRETS = "secrets"  # passes secrets to jobs and masks them in logs, output parameters and notebooks
     MULTI_NODE = "multi_node"
     IMAGES = "images"  # lists container images for jobs
     PAID = "paid"  # jobs are billed

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ..jobs.events import MetricPoint
 from ..jobs.job import JobStatus
+from ..jobs.limits import shortened
 from ..jobs.spec import JobSpec
 
 
@@ -21,8 +22,8 @@ class Report:
     """The state of a job on its platform. `exit_code` is 128 + n if signal n ended the command.
 
     `instance` is the first failed instance of a multi-instance job. `elsewhere`: the job runs on another host, whose
-    engine records its end. `silent`: that host sends no sign of life. `progress` (0 to 1) and the latest point of each
-    metric are set by platforms that read them from the log.
+    engine records its end. `silent`: that host sends no sign of life. `notes` are added to those of the job. `progress`
+    (0 to 1) and the latest point of each metric are set by platforms that read them from the log.
     """
 
     status: JobStatus
@@ -34,11 +35,17 @@ class Report:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     output_parameters: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
     elsewhere: bool = False
     silent: bool = False
     console_url: str = ""
     progress: float | None = None
     metrics: Mapping[str, MetricPoint] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Shorten the texts of a platform."""
+        for name in ("platform_status", "reason", "fix"):
+            object.__setattr__(self, name, shortened(getattr(self, name)))
 
 
 class LogPiece(NamedTuple):

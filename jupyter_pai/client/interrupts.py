@@ -15,6 +15,7 @@ from ..core.i18n import _
 from . import summary
 from .context import current_shell
 from .parameters import options_shown
+from .printing import print_line
 
 
 def new_key() -> str:
@@ -60,5 +61,6 @@ def _command(verb: str, job: str = "") -> str:
 
 def _print(interrupt: KeyboardInterrupt, text: str) -> None:
     """Print on standard error: standard output may be JSON. A notebook then shows no internal frames."""
-    print("\n" + text, file=sys.stderr, flush=True)
+    print_line("\n" + text, sys.stderr)
+    sys.stderr.flush()
     vars(interrupt).update(is_explained=True, _render_traceback_=lambda: ["KeyboardInterrupt"])

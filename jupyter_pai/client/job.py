@@ -20,6 +20,7 @@ from .context import current_shell, front_end_of
 from .interrupts import explain_wait
 from .log_printer import LogPrinter
 from .parameters import FIELDS, check_names, parameter_names, plain
+from .printing import print_line
 
 if TYPE_CHECKING:
     from .widgets.job_view import JobWidget
@@ -74,19 +75,23 @@ class JobHandle:
     @property
     def spec(self) -> dict[str, Any]:
         """The submitted spec, with the field names of `JobSpec`."""
-        return dict(self._job["spec"])
+        return dict((self._job if "spec" in self._job else self.info)["spec"])
 
     @property
     def info(self) -> dict[str, Any]:
         """The job's complete record, as JSON values."""
-        if self._job["status"] not in _ENDED:
+        return dict(self._current(complete=True))
+
+    def _current(self, *, complete: bool = False) -> dict[str, Any]:
+        """Return the current record. `complete`: with the fields that an item of a list lacks."""
+        if self._job["status"] not in _ENDED or (complete and "spec" not in self._job):
             self._job = self._call("show")
-        return dict(self._job)
+        return self._job
 
     @property
     def status(self) -> str:
         """The status: queued, starting, running, succeeded, failed, stopped or lost."""
-        return str(self.info["status"])
+        return str(self._current()["status"])
 
     @property
     def ended(self) -> bool:
@@ -94,7 +99,7 @@ class JobHandle:
 
     @property
     def exit_code(self) -> int | None:
-        code = self.info["exit_code"]
+        code = self._current()["exit_code"]
         return None if code is None else int(code)
 
     @property
@@ -111,7 +116,7 @@ class JobHandle:
     @property
     def outputs(self) -> dict[str, str]:
         """The URIs of the output channels, by name."""
-        return dict(self.info["outputs"])
+        return dict(self._current()["outputs"])
 
     @property
     def labels(self) -> dict[str, str]:
@@ -180,10 +185,12 @@ class JobHandle:
         """
         if logs:
             write = write or LogPrinter(self.id)
-            for text in self.follow():
-                write(text)
-            if isinstance(write, LogPrinter):
-                write.flush()
+            try:
+                for text in self.follow():
+                    write(text)
+            finally:
+                if isinstance(write, LogPrinter):
+                    write.finish()
         until = float("inf") if timeout is None else time.monotonic() + timeout
         while not self.ended:
             if time.monotonic() > until:
@@ -302,7 +309,7 @@ class JobHandle:
         return summary.View(self.info, self.tail(), self._call("metrics", points=_POINTS)["metrics"])
 
     def __repr__(self) -> str:
-        return summary.line(self.info)
+        return summary.line(self._current())
 
     def __format__(self, form: str) -> str:
         """Format as the ID: ``%pai logs {job}`` prints the log of the job in the variable `job`."""

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import TextIO
 
 from ..core.i18n import _
+from .printing import LogOutput, print_line
 
 # Bytes per second, JSON-encoded. Jupyter drops output above 1 MB/s.
 _RATE = 300_000
@@ -26,11 +27,11 @@ def _size(text: str) -> int:
 
 
 class LogPrinter:
-    """Prints text as it arrives, to `stream` or standard output."""
+    """Prints text as it arrives, to `stream` or standard output. `raw`: a terminal receives it unchanged."""
 
-    def __init__(self, job_id: str, stream: TextIO | None = None) -> None:
+    def __init__(self, job_id: str, stream: TextIO | None = None, *, raw: bool = False) -> None:
         self.job_id = job_id
-        self.stream = stream
+        self.output = LogOutput(stream, raw=raw)
         self.limit = _RATE if "ipykernel" in sys.modules else float("inf")
         self.printed, self.since = 0, time.monotonic()
         self.skipped, self.kept = 0, ""
@@ -47,20 +48,25 @@ class LogPrinter:
             self.skipped += len(text)
             self.kept = (self.kept + text)[-_KEPT:]
             return
-        self.flush()
+        self._print_skipped()
         self.printed += size
-        print(text, end="", flush=True, file=self.stream)
+        self.output.write(text)
 
-    def flush(self) -> None:
+    def _print_skipped(self) -> None:
         """Print how much was skipped, if anything, and the end of it."""
         if self.skipped > len(self.kept):
-            print(f"\n{_note(self.skipped - len(self.kept), self.job_id)}", flush=True, file=self.stream)
+            self.output.write(f"\n{_note(self.skipped - len(self.kept), self.job_id)}\n")
         if self.skipped:
-            print(self.kept, end="", flush=True, file=self.stream)
+            self.output.write(self.kept)
             self.skipped, self.kept = 0, ""
 
+    def finish(self) -> None:
+        """Print the end of the log."""
+        self._print_skipped()
+        self.output.end()
 
-def print_end(chunks: Iterable[bytes], job_id: str) -> None:
+
+def print_end(chunks: Iterable[bytes], job_id: str, *, raw: bool = False) -> None:
     """Print a complete log; in a notebook, its end."""
     kept, skipped = "", 0
     for text in codecs.iterdecode(chunks, "utf-8", "replace"):
@@ -72,8 +78,10 @@ def print_end(chunks: Iterable[bytes], job_id: str) -> None:
         cut = max(len(kept) * (size - _RATE) // size, 1)
         skipped, kept = skipped + cut, kept[cut:]
     if skipped:
-        print(_note(skipped, job_id))
-    print(kept, end="", flush=True)
+        print_line(_note(skipped, job_id))
+    output = LogOutput(raw=raw)
+    output.write(kept)
+    output.end()
 
 
 def _note(skipped: int, job_id: str) -> str:

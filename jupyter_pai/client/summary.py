@@ -1,6 +1,6 @@
 """Summaries of a job: one line, plain text, HTML without scripts, and the MIME bundle of a cell's output.
 
-Pure functions from JSON values to text. Everything that a job printed is escaped.
+Pure functions from JSON values to text. All texts are without control characters, and escaped in HTML.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from html import escape
 from typing import Any
 
 from ..core.i18n import _
-from ..core.text import printable
+from ..core.text import plain, printable
 
 MIME_TYPE = "application/vnd.jupyter-pai.job+json"
 _BARS = "▁▂▃▄▅▆▇█"
@@ -55,7 +55,7 @@ def line(job: Mapping[str, Any]) -> str:
         _limit(job),
         job.get("reason"),
     )
-    return f"<{job['id']} {', '.join(part for part in parts if part)}>"
+    return plain(f"<{job['id']} {', '.join(part for part in parts if part)}>")
 
 
 def _limit(job: Mapping[str, Any]) -> str:
@@ -133,7 +133,8 @@ def _facts(view: View) -> list[tuple[str, str]]:
         (_("notebook"), job["outputs"].get("notebook")),
         *((_("note"), note) for note in job["notes"]),
     )
-    return [*(fact for fact in facts if fact[1]), *parameters, *(output for output in outputs if output[1])]
+    shown = [*(fact for fact in facts if fact[1]), *parameters, *(output for output in outputs if output[1])]
+    return [(plain(name), plain(value)) for name, value in shown]
 
 
 def commit(git: Mapping[str, Any]) -> str:
@@ -154,7 +155,8 @@ def marked(name: str, metric: Mapping[str, Any]) -> str:
 def _charts(view: View) -> list[tuple[str, str, str]]:
     """Return name, bars and last value of each metric."""
     columns = {
-        marked(name, points): [float(value) for value in points["value"]] for name, points in view.metrics.items()
+        plain(marked(name, points)): [float(value) for value in points["value"]]
+        for name, points in view.metrics.items()
     }
     return [(name, sparkline(values), f"{values[-1]:.6g}") for name, values in columns.items() if values]
 

@@ -25,6 +25,7 @@ from ..client.uri_completion import continuations
 from ..config.secret_store import SecretStore
 from ..config.toml_file import SYSTEM_FILE, SettingsFile, user_file
 from ..core.errors import PaiError
+from ..core.text import plain
 from ..jobs.state_dir import Home
 from ..jobs.store import names
 from .parser import parser as grammar
@@ -103,10 +104,13 @@ class _Finder(CompletionFinder):
 
 
 def _quietly(completer: Completer, prefix: str, **_context: object) -> Iterable[str]:
-    """Return the completions of a word, or none after any error: a completion prints no errors."""
+    """Return the completions of a word, or none after any error: a completion prints no errors. Texts with control
+    characters are omitted, since a shell prints them."""
     try:
         found = completer(prefix)
-        return found if isinstance(found, dict) else list(found)
+        if isinstance(found, dict):
+            return {text: plain(str(description)) for text, description in found.items() if plain(text) == text}
+        return [text for text in found if plain(text) == text]
     except Exception:
         return []
 

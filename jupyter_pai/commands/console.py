@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from ..client.base import Client, progress_printer
 from ..client.context import NotebookContext
 from ..client.interrupts import explain_submit, new_key
 from ..client.job import JobHandle
+from ..client.printing import json_text
 from ..core.secret import Secret
 from .parser.parser import Options
 
@@ -39,8 +39,8 @@ class Console(ABC):
         """Print a table."""
 
     @abstractmethod
-    def log(self, chunks: Iterable[bytes], job: str, *, follow: bool) -> None:
-        """Print a log; with `follow`, each chunk as it arrives."""
+    def log(self, chunks: Iterable[bytes], job: str, *, follow: bool, raw: bool) -> None:
+        """Print a log; with `follow`, each chunk as it arrives. `raw`: a terminal receives it unchanged."""
 
     @abstractmethod
     def job(self, handle: JobHandle) -> None:
@@ -100,7 +100,7 @@ class CommandContext:
     def print_json(self, options: Options, value: object, *, indent: int | None = 1) -> bool:
         """Print a value as JSON if the command was called with `--json`. Return whether it was."""
         if options.json:
-            self.console.print(json.dumps(value, ensure_ascii=False, indent=indent))
+            self.console.print(json_text(value, indent=indent))
         return bool(options.json)
 
     def print_table(

@@ -12,7 +12,7 @@ from ..client.base import finish_copy
 from ..client.job import JobHandle
 from ..core.errors import Conflict, UsageError
 from ..core.i18n import _, ngettext
-from ..core.text import plain, show_size
+from ..core.text import show_size
 from .console import CommandContext, Commands
 from .parser.parser import Options
 
@@ -27,7 +27,7 @@ def _ls(ctx: CommandContext, options: Options) -> None:
         return
     rows = [
         (
-            plain(entry["path"]),
+            entry["path"],
             entry["problem"] or ("" if entry["is_folder"] else show_size(entry["bytes"])),
             _file_time(entry["modified"]),
         )
@@ -142,7 +142,7 @@ def _outputs(ctx: CommandContext, options: Options) -> JobHandle:
         return handle
     for channel in channels:
         rows = [
-            (_printable(file["path"]), file["problem"] or show_size(file["bytes"]), _file_time(file["modified"]))
+            (file["path"], file["problem"] or show_size(file["bytes"]), _file_time(file["modified"]))
             for file in channel["files"]
         ]
         if rows:
@@ -166,11 +166,6 @@ def _download(ctx: CommandContext, options: Options) -> JobHandle:
     handle.download(channel, folder, files=files, overwrite=options.overwrite, progress=progress)
     ctx.console.print(_("Copied {channel} of {job} to {folder}").format(channel=channel, job=handle.id, folder=folder))
     return handle
-
-
-def _printable(path: str) -> str:
-    """Return a path with every unprintable character replaced: a file name may contain any bytes."""
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in path)
 
 
 COMMANDS: Commands = {

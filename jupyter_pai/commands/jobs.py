@@ -9,9 +9,9 @@ from typing import Any
 
 from ..client import summary
 from ..client.job import JobHandle
+from ..client.printing import json_text
 from ..core.errors import Conflict, NotFound, Unconfirmed, UsageError
 from ..core.i18n import _, ngettext
-from ..core.text import plain
 from .console import CommandContext, Commands, as_json
 from .parser.parser import Options
 from .spec_from_options import changes_of, spec_of
@@ -70,7 +70,7 @@ def _show_dry_run(ctx: CommandContext, options: Options, preview: dict[str, Any]
         return
     write = ctx.console.print
     fields = {name: value for name, value in preview["spec"].items() if value not in ("", None, [], {}, False)}
-    write(json.dumps(fields, ensure_ascii=False, indent=1))
+    write(json_text(fields, indent=1))
     write(_("backend: {backend} (profile {profile})").format(**preview))
     write(_("command: {command}").format(**preview))
     if preview["python"]:
@@ -184,7 +184,7 @@ def _logs(ctx: CommandContext, options: Options) -> None:
     else:
         query = {"instance": options.instance, "tail": options.tail, "line": line, "follow": options.follow}
         chunks = ctx.client.read("log", job=options.job, **query)
-    ctx.console.log(chunks, options.job, follow=options.follow)
+    ctx.console.log(chunks, options.job, follow=options.follow, raw=options.raw)
 
 
 def _metrics(ctx: CommandContext, options: Options) -> None:
@@ -212,7 +212,7 @@ def _label(ctx: CommandContext, options: Options) -> None:
     if ctx.print_json(options, labels):
         return
     if labels:
-        ctx.console.table((_("label"), _("value")), [tuple(map(plain, pair)) for pair in labels.items()])
+        ctx.console.table((_("label"), _("value")), [*labels.items()])
     else:
         ctx.console.print(_("The job has no labels."))
 
@@ -274,9 +274,9 @@ def _diff(ctx: CommandContext, options: Options) -> None:
         return
     sections = ("results", "spec", "provenance", "packages")
     rows = [row for section in sections for row in _difference_rows(section, comparison[section])]
-    ctx.console.table((_("difference"), plain(options.job), plain(options.other)), rows)
+    ctx.console.table((_("difference"), options.job, options.other), rows)
     for line in _file_differences(comparison["files"]):
-        ctx.console.print(plain(line))
+        ctx.console.print(line)
     if not comparison["spec"] and not comparison["files"]:
         ctx.console.print(_("Spec and code are identical."))
 
@@ -286,12 +286,12 @@ def _difference_rows(section: str, differences: Sequence[Mapping[str, Any]]) -> 
         name = item["name"] if section in ("results", "spec") else f"{section}.{item['name']}"
         is_status = section == "results" and name == "status"
         a, b = (summary.status_word(item[side]) if is_status else _short(item[side]) for side in "ab")
-        yield plain(name), a, b
+        yield name, a, b
 
 
 def _short(value: object) -> str:
     text = "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = plain(" ".join(text.splitlines()))
+    text = " ".join(text.splitlines())
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import json
 import sys
 import threading
 import time
@@ -12,6 +11,7 @@ from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from ..client import printing
 from ..client.connect import connect
 from ..client.context import NotebookContext, follow_notebook, shell_context
 from ..client.job import JobHandle, wait_for_success
@@ -20,6 +20,7 @@ from ..client.parameters import option_names
 from ..core.errors import PaiError, UsageError
 from ..core.i18n import _
 from ..core.secret import Secret
+from ..core.text import plain
 from ..source import notebook, script
 from ..source.magic_line import words_of
 from . import jobs
@@ -40,11 +41,12 @@ class CellConsole(Console):
     """Prints results as the outputs of a cell."""
 
     def print(self, text: str = "") -> None:
-        print(text)
+        printing.print_line(text)
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         from IPython.display import display
 
+        columns, *rows = ([plain(cell) for cell in row] for row in (columns, *rows))
         head = "".join(f"<th>{escape(column)}</th>" for column in columns)
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
         widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=False)]
@@ -58,14 +60,16 @@ class CellConsole(Console):
         }
         display(bundle, raw=True)
 
-    def log(self, chunks: Iterable[bytes], job: str, *, follow: bool) -> None:
+    def log(self, chunks: Iterable[bytes], job: str, *, follow: bool, raw: bool) -> None:
         if not follow:
-            print_end(chunks, job)
+            print_end(chunks, job, raw=raw)
             return
-        write = LogPrinter(job)
-        for text in codecs.iterdecode(chunks, "utf-8", "replace"):
-            write(text)
-        write.flush()
+        write = LogPrinter(job, raw=raw)
+        try:
+            for text in codecs.iterdecode(chunks, "utf-8", "replace"):
+                write(text)
+        finally:
+            write.finish()
 
     def job(self, handle: JobHandle) -> None:
         show(handle)
@@ -73,6 +77,7 @@ class CellConsole(Console):
     def link(self, text: str, address: str, url: str) -> None:
         from IPython.display import display
 
+        text = plain(text)
         # A relative address: only the browser knows the URL by which it reaches this server.
         html = f'<a href="{escape(address)}" target="_blank" rel="noopener">{escape(text)}</a>'
         display({"text/html": html, "text/plain": f"{text}: {url}"}, raw=True)
@@ -83,13 +88,11 @@ class CellConsole(Console):
 
     def confirm(self, question: str) -> bool:
         with _prompting(fix=_("Pass --yes to confirm.")):
-            return input(f"{question} [y/N] ").strip().lower() in YES
+            return printing.prompt(f"{question} [y/N] ").strip().lower() in YES
 
     def prompt_secret(self, question: str) -> Secret:
-        from getpass import getpass  # In a kernel, this is the front end's password field.
-
         with _prompting(fix=_("In a terminal: jupyter pai secret set NAME")):
-            return Secret(getpass(f"{question}: "))
+            return Secret(printing.prompt_hidden(f"{question}: "))
 
 
 @contextmanager
@@ -118,7 +121,7 @@ def run_cell(shell: InteractiveShell, line: str, cell: str) -> None:
         handle = jobs.submit(ctx, options, cell=converted.text, attach=True)
         if handle:
             for note in converted.notes:
-                print(note)
+                ctx.console.print(note)
             _finish(ctx, options, handle, display_it=True)
 
 
@@ -183,16 +186,16 @@ def _finish(ctx: CommandContext, options: grammar.Options, handle: JobHandle, *,
     wait = options.wait if options.wait is not None else display_it and not ctx.caller.live
     if wait and not options.json:
         for note in handle.info["notes"]:
-            print(_("note: {note}").format(note=note))
+            ctx.console.print(_("note: {note}").format(note=note))
     if wait:
         write = LogPrinter(handle.id, sys.stderr) if options.json else None
         wait_for_success(handle, f"%pai stop {handle.id}", write=write)
     if options.json:
-        print(json.dumps(as_json(handle.info), ensure_ascii=False))
+        ctx.console.print(printing.json_text(as_json(handle.info)))
     elif display_it and not wait:
         show(handle)
     elif display_it:
-        print(handle)
+        ctx.console.print(repr(handle))
     return None if display_it or options.json else handle
 
 

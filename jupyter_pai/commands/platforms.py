@@ -13,7 +13,7 @@ from ..client.summary import local_time
 from ..core.errors import BadInput, Conflict, NotFound, UsageError
 from ..core.i18n import _, language, ngettext
 from ..core.secret import is_secret_name
-from ..core.text import plain, show_memory
+from ..core.text import show_memory
 from ..engine import tutorials
 from .console import CommandContext, Commands
 from .parser.parser import Options
@@ -104,8 +104,7 @@ def _adopt(ctx: CommandContext, options: Options) -> None:
 def _models(ctx: CommandContext, options: Options) -> None:
     models = ctx.client.call("output_models", job=options.job)["models"]
     rows = [
-        (plain(model["channel"]), plain(model["uri"]), ", ".join(f"{k}={v}" for k, v in model["labels"].items()))
-        for model in models
+        (model["channel"], model["uri"], ", ".join(f"{k}={v}" for k, v in model["labels"].items())) for model in models
     ]
     if rows or options.json:
         ctx.print_table(options, models, (_("channel"), _("model"), _("labels")), rows)
@@ -119,13 +118,13 @@ def _terminal(ctx: CommandContext, options: Options) -> None:
     reply = ctx.client.call("open_terminal", job=options.job, instance=options.instance)
     if ctx.print_json(options, reply):
         return
-    console, instance, url = ctx.console, plain(reply["instance"]), reply["url"]
+    console, instance, url = ctx.console, reply["instance"], reply["url"]
     if console.can_prompt and not options.link and remote_shell.is_attachable(url):
         console.print(_("Connected to {instance}. To leave: exit").format(instance=instance))
         remote_shell.attach(url)
         return
     console.print(_("Terminal in {instance}:").format(instance=instance))
-    console.print(plain(url))
+    console.print(url)
     console.print(_("This link expires soon. Anyone who has it can open the terminal."))
     if remote_shell.is_attachable(url):
         console.print(_("To open it, run in a terminal: jupyter pai terminal {job}").format(job=options.job))

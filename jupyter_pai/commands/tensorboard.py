@@ -7,7 +7,6 @@ from typing import Any
 
 from ..core.errors import BackendError, NotFound, UsageError
 from ..core.i18n import _
-from ..core.text import plain
 from .console import CommandContext, Commands
 from .parser.parser import Options
 
@@ -33,7 +32,7 @@ def _tensorboard(ctx: CommandContext, options: Options) -> None:
     if ctx.print_json(options, [board | {"url": ctx.client.url(board["address"])} for board in boards]):
         return
     for board in boards:
-        names = ", ".join(plain(job["name"]) for job in board["jobs"])
+        names = ", ".join(job["name"] for job in board["jobs"])
         title = _("TensorBoard of {jobs}").format(jobs=names)
         if options.stop:
             ctx.console.print(_("Stopped: {name}").format(name=title))

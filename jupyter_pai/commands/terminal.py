@@ -5,12 +5,12 @@ Exit codes: 0 success; 1 the awaited job did not succeed; 2 usage error; 3 engin
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import TextIO
 
+from ..client import printing
 from ..client.connect import connect
 from ..client.context import NotebookContext
 from ..client.interrupts import explain_submit, explain_wait
@@ -30,28 +30,13 @@ class Terminal(Console):
     """Prints results on standard output."""
 
     def print(self, text: str = "") -> None:
-        sys.stdout.write(_encodable(text) + "\n")
+        printing.print_line(text)
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        from rich.box import SIMPLE_HEAD
-        from rich.console import Console as RichConsole
-        from rich.table import Table
+        printing.print_table(columns, rows)
 
-        table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False)
-        for row in rows:
-            table.add_row(*row)
-        width = None if sys.stdout.isatty() else 200
-        # Without markup and emoji codes: a job may be named "[red]" or ":x:".
-        console = RichConsole(
-            width=width, soft_wrap=not sys.stdout.isatty(), markup=False, emoji=False, highlight=False
-        )
-        console.print(table)
-
-    def log(self, chunks: Iterable[bytes], job: str, *, follow: bool) -> None:
-        sys.stdout.flush()
-        for data in chunks:
-            sys.stdout.buffer.write(data)
-            sys.stdout.buffer.flush()
+    def log(self, chunks: Iterable[bytes], job: str, *, follow: bool, raw: bool) -> None:
+        printing.LogOutput(raw=raw).copy(chunks)
 
     def job(self, handle: JobHandle) -> None:
         self.print(handle.text())
@@ -66,14 +51,12 @@ class Terminal(Console):
     def confirm(self, question: str) -> bool:
         if not self.can_prompt:
             raise UsageError(_("Cannot prompt for confirmation here."), fix=_("Pass --yes to confirm."))
-        return input(f"{question} [y/N] ").strip().lower() in YES
+        return printing.prompt(f"{question} [y/N] ").strip().lower() in YES
 
     def prompt_secret(self, question: str) -> Secret:
         if self.can_prompt:
-            from getpass import getpass
-
             try:
-                return Secret(getpass(f"{question}: "))
+                return Secret(printing.prompt_hidden(f"{question}: "))
             except EOFError:
                 raise UsageError(_("No value was entered.")) from None
         try:
@@ -121,10 +104,10 @@ def _run(options: grammar.Options) -> int:
 def _show_submitted(console: Console, options: grammar.Options, result: JobHandle) -> int:
     """Show a new job, wait for its end if that is wanted, and return the exit code."""
     if options.wait and not options.json:
-        sys.stderr.write(f"{result!r}\n")  # To stop it while its log is printed.
-    code = _wait(result, sys.stderr.buffer if options.json else sys.stdout.buffer) if options.wait else SUCCESS
+        printing.print_line(repr(result), sys.stderr)  # To stop it while its log is printed.
+    code = _wait(result, sys.stderr if options.json else sys.stdout) if options.wait else SUCCESS
     if options.json:
-        console.print(json.dumps(as_json(result.info), ensure_ascii=False))
+        console.print(printing.json_text(as_json(result.info)))
         return code
     console.print(repr(result))
     _print_details(console, result, waited=bool(options.wait))
@@ -150,12 +133,10 @@ def _print_details(console: Console, job: JobHandle, *, waited: bool) -> None:
         )
 
 
-def _wait(job: JobHandle, target: BinaryIO) -> int:
+def _wait(job: JobHandle, target: TextIO) -> int:
     """Print the log until the job has ended. An interrupt leaves the job running and prints how to stop it."""
     try:
-        for data in job.follow_bytes():
-            target.write(data)
-            target.flush()
+        printing.LogOutput(target).copy(job.follow_bytes())
         job.wait()
     except KeyboardInterrupt as interrupt:
         explain_wait(interrupt, job.info)
@@ -167,10 +148,4 @@ def _print_error(error: PaiError) -> None:
     sys.stdout.flush()
     for text in (_("Error: {message}").format(message=error.message), error.fix):
         if text:
-            sys.stderr.write(_encodable(text.replace("%pai ", "jupyter pai ")) + "\n")
-
-
-def _encodable(text: str) -> str:
-    """Escape characters that the terminal's encoding lacks."""
-    encoding = sys.stdout.encoding or "utf-8"
-    return text.encode(encoding, "backslashreplace").decode(encoding)
+            printing.print_line(text.replace("%pai ", "jupyter pai "), sys.stderr)

@@ -42,6 +42,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from .text import plain
+
 if TYPE_CHECKING:
     from typing import Self  # Absent from Python 3.10, with which a job may run.
 
@@ -107,11 +109,12 @@ class PaiError(Exception):
         return self
 
     def __str__(self) -> str:
-        return self.message + " " + self.fix if self.fix else self.message  # Two messages stay translatable.
+        # Two messages stay translatable. Python prints the text in tracebacks: it may name files and jobs of others.
+        return plain(self.message + " " + self.fix if self.fix else self.message)
 
     def _render_traceback_(self) -> list[str]:
         """Show the message in a notebook without the traceback of internal frames."""
-        return [f"{self.code}: {self.message}"] + ([self.fix] if self.fix else [])
+        return [plain(text) for text in (f"{self.code}: {self.message}", self.fix) if text]
 
     def as_json(self) -> dict[str, object]:
         """Return the JSON representation sent over HTTP."""

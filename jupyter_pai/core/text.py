@@ -1,4 +1,4 @@
-"""Text for display: output of a job without control characters and escape sequences, and sizes in bytes."""
+"""Text for display, without the control characters and escape sequences that a terminal obeys, and sizes in bytes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,18 @@ from .i18n import _
 
 _LINES = 12
 _LONGEST = 2_000
-# Escape sequences of terminals: CSI, OSC, and two-character ones; then all other control characters except tab.
-_SEQUENCES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+# Escape sequences of terminals: CSI, OSC, and two-character ones; then all other control characters except tab, and
+# surrogates, which stand for invalid bytes in file names.
+_SEQUENCE = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])"
+_SEQUENCES = re.compile(_SEQUENCE)
 _REPORTED = re.compile(r"\[pai\] \{.*\}")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+# In a log: a colour; a sequence, bell or backspace to remove; a control character to replace.
+_IN_LOG = re.compile(rf"(\x1b\[[0-9;:]*m)|({_SEQUENCE}|[\x07\x08])|[\x00-\x06\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+# The beginning of a sequence, which may continue in the next part of a log.
+_BEGUN = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b\r\n]*\x1b?)?\Z")
+_LONGEST_BEGUN = 4_096
+_RESET = "\x1b[0m"
 
 
 def printable(log: str, lines: int = _LINES) -> list[str]:
@@ -31,8 +39,38 @@ def printable(log: str, lines: int = _LINES) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Remove control characters and terminal escape sequences."""
-    return _CONTROL.sub("�", _SEQUENCES.sub("", text))
+    """Remove escape sequences, and replace control characters except tab and line end by U+FFFD.
+
+    A text without them is returned itself: a `Message` stays one.
+    """
+    if not _CONTROL.search(text):
+        return text
+    return _CONTROL.sub("�", _SEQUENCES.sub("", text.replace("\r\n", "\n")))
+
+
+class LogText:
+    """The text of a log for a terminal, part by part. Colours, tabs, line ends and carriage returns are kept. All other
+    escape sequences are removed, and other control characters are replaced by U+FFFD."""
+
+    def __init__(self) -> None:
+        self._begun = ""
+        self._is_coloured = False
+
+    def feed(self, text: str) -> str:
+        """Return the next part as a terminal may show it. The beginning of a sequence is kept for the next call."""
+        text = self._begun + text
+        begun = _BEGUN.search(text, max(len(text) - _LONGEST_BEGUN, 0))
+        self._begun = text[begun.start() :] if begun else ""
+        return _IN_LOG.sub(self._replacement, text[: begun.start()] if begun else text)
+
+    def finish(self) -> str:
+        """Return the end of the log, which resets the colours."""
+        rest, self._begun = _CONTROL.sub("�", self._begun), ""
+        return rest + (_RESET if self._is_coloured else "")
+
+    def _replacement(self, match: re.Match[str]) -> str:
+        self._is_coloured |= bool(match[1])
+        return match[1] or ("" if match[2] else "�")
 
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}

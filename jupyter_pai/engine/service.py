@@ -10,6 +10,7 @@ import shlex
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from ..core.errors import Conflict, NotFound, SettingsError
 from ..core.i18n import _
 from ..jobs import provenance
 from ..jobs.events import JobEvent, LogChunk, MetricPoint, json_number
-from ..jobs.job import Job, JobStatus
+from ..jobs.job import UNLISTED, Job, JobStatus
+from ..jobs.limits import LONGEST_LISTED, MOST_LISTED, shortened
 from ..jobs.logs.file import LogFile, instances
 from ..jobs.logs.view import LogView, LogViews
 from ..jobs.metrics.query import Metric, ResourceUsage, read_columns
@@ -112,8 +114,12 @@ class JobService:
         except SettingsError:
             return True  # An invalid settings file must not stop jobs.
 
-    def describe(self, job: Job) -> dict[str, Any]:
-        """Return a job as JSON, with progress, the latest metrics and, while it runs, resource usage."""
+    def describe(self, job: Job, *, listed: bool = False) -> dict[str, Any]:
+        """Return a job as JSON, with progress, the latest metrics and, while it runs, resource usage.
+
+        `listed`: as an item of a list, which has hundreds of them: without its large fields, with the first metrics
+        only, and with short texts.
+        """
         folder = self.home.job(job.id)
         series = Series(folder.series)
         cursor = series.cursor()
@@ -129,7 +135,9 @@ class JobService:
         }
         # With the absolute path of Python.
         terminal = shlex.join((sys.executable, "-m", "jupyter_pai", "terminal", job.id))
-        return job.model_dump(mode="json") | {
+        if listed:
+            latest = dict(islice(latest.items(), MOST_LISTED))
+        return _dump(job, listed=listed) | {
             "progress": next((part for part in progress if part is not None), None),
             "paid": not job.status.ended and Capability.PAID in capabilities,
             "tensorboard": bool(cursor.counts) or any(key.startswith(f"{TENSORBOARD}/") for key in cursor.offsets),
@@ -305,6 +313,14 @@ class JobService:
         gone = force and not job.status.ended and await self._silent(job) is not None
         await self.retention.delete(job, gone=gone)
         return job
+
+
+def _dump(job: Job, *, listed: bool) -> dict[str, Any]:
+    if not listed:
+        return job.model_dump(mode="json")
+    values = job.model_dump(mode="json", exclude=UNLISTED)
+    # Jobs of earlier versions may have long texts.
+    return values | {name: shortened(values[name], LONGEST_LISTED) for name in ("platform_status", "reason", "fix")}
 
 
 def _latest(point: MetricPoint) -> dict[str, Any]:

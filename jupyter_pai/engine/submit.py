@@ -24,6 +24,7 @@ from ..core.i18n import _
 from ..core.secret import Secret
 from ..jobs import names as job_name
 from ..jobs.job import Job, JobStatus, now
+from ..jobs.limits import with_notes
 from ..jobs.metrics.log_source import compile_pattern
 from ..jobs.provenance import ProvenanceRecorder
 from ..jobs.spec import JobSpec
@@ -358,7 +359,8 @@ class Submitter:
                 write_files(held.folder, job, plan.packed)
             job = job.model_copy(update={"inputs": await self._stage(plan)})
             prepared = await plan.backend.prepare(job, held.folder)
-            notes = (*filter(None, [plan.check.cost]), *plan.check.notes, *plan.packed.notes, *prepared.notes)
+            cost = [plan.check.cost] if plan.check.cost else []
+            notes = with_notes([*cost, *plan.check.notes, *plan.packed.notes, *prepared.notes])
             job = job.model_copy(update={"notes": notes, "outputs": prepared.outputs, "remote_id": prepared.remote_id})
             uses = lineage.used_jobs(plan.spec, self.home)
             key, attach_key = plan.request.key or job.id, plan.request.attach_key

@@ -63,6 +63,10 @@ UserText = Annotated[
 ]
 
 
+# Fields that items of a list lack: their sizes have no small limit.
+UNLISTED = {"spec", "inputs", "output_parameters", "notes"}
+
+
 class Job(Value):
     """A submitted spec and its state. Times are in UTC."""
 

@@ -16,6 +16,7 @@ from ..core.errors import SpecError
 from ..core.field_errors import FieldError, validation_errors
 from ..core.i18n import N_, _
 from ..core.secret import is_secret_name, is_variable
+from .limits import check_sizes
 
 # A size in bytes with an optional unit, or an empty text.
 SIZE = r"^(\d+(\.\d+)?\s*([KMGT]i?)?B?)?$"
@@ -191,6 +192,7 @@ class JobSpec(Value):
             return self
         if re.search(r"[\x00-\x1f\x7f]", self.name) or self.name != self.name.strip():
             raise FieldError("name", _("must not contain control characters, or begin or end with blanks"))
+        check_sizes(vars(self))
         if not self.command.strip() and not self.entry_point:
             raise FieldError("command", _("Nothing to run: set a command or a script."))
         for name, value in self.hyperparameters.items():

@@ -6,6 +6,7 @@ import sys
 from functools import cache
 from typing import Any
 
+from ..client.printing import print_line
 from ..cloud.alibaba.credentials import AccessKey
 from ..core.errors import UsageError
 from ..core.i18n import _
@@ -50,10 +51,10 @@ def use_in_this_process(key: AccessKey) -> None:
 @cache
 def _warn() -> None:
     # Not `warnings.warn`, which prints the line of code with the key.
-    print(
+    print_line(
         _(
             "Keys in code are visible to everyone who can read the code. Only this process uses these keys, and "
             "follows jobs only while it runs. To store them securely, run: aliyun configure"
         ),
-        file=sys.stderr,
+        sys.stderr,
     )

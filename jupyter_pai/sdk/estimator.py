@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..client.connect import connect
 from ..client.parameters import check_names, parameter_names
+from ..client.printing import print_line
 from ..client.submit import spec_of
 from ..core.errors import SpecError, Unsupported
 from ..core.i18n import N_, _
@@ -244,13 +245,13 @@ class Estimator(EstimatorBase):
         if not (options or elsewhere) or (backend := target.backend_name()) == BACKEND:
             return options
         if options:
-            print(_("Ignored by the backend {name}: {options}").format(name=backend, options=", ".join(options)))
+            print_line(_("Ignored by the backend {name}: {options}").format(name=backend, options=", ".join(options)))
         if elsewhere and (session := get_default_session()):
             text = _(
                 "The default profile runs this job on the backend {name}. "
                 "To run it on PAI: Estimator(…, profile='{profile}')"
             )
-            print(text.format(name=backend, profile=session.profile))
+            print_line(text.format(name=backend, profile=session.profile))
         return {}
 
 

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 from ..client.base import Client, progress_printer
 from ..client.interrupts import explain_submit, new_key
 from ..client.job import JobHandle, wait_for_success
+from ..client.printing import print_line
 from ..core.i18n import _
 from .target import Target
 
@@ -19,13 +20,13 @@ def run(target: Target, spec: dict[str, Any]) -> tuple[dict[str, Any], Client]:
     """Submit a spec, print the job with its run-time limit, and return it with its client. A submit from code counts as
     confirmation of the cost."""
     client, spec = target.client, spec | {"profile": target.profile}
-    progress, key = progress_printer(print), new_key()
+    progress, key = progress_printer(print_line), new_key()
     try:
         reply = client.submit(spec, backend=target.backend, confirmed=True, anyway=True, progress=progress, key=key)
         handle = JobHandle(reply["job"], client)
         if url := handle.info["console_url"]:
-            print(url)
-        print(repr(handle))
+            print_line(url)
+        print_line(repr(handle))
         return reply["job"], client
     except KeyboardInterrupt as interrupt:
         explain_submit(interrupt, client.call, key)
@@ -42,7 +43,7 @@ def wait_for(handle: JobHandle, timeout: float | None, show_logs: bool) -> None:
     stop = f"latest_job.stop(), or %pai stop {handle.id}"
     wait_for_success(handle, stop, timeout, logs=show_logs, allowed=("succeeded", "stopped"))
     if handle.status == "stopped":
-        print(handle.reason or _("The job was stopped."))
+        print_line(handle.reason or _("The job was stopped."))
 
 
 def timestamped(prefix: str) -> str:

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from ..client.base import Client
 from ..client.connect import connect
+from ..client.printing import print_line
 from ..cloud.alibaba.credentials import AccessKey
 from ..core.errors import SettingsError, UsageError
 from ..core.i18n import N_, _
@@ -240,7 +241,7 @@ class Session:
             name = name or next(n for n in (BACKEND, *(f"{BACKEND}-{i}" for i in range(2, 99))) if n not in known)
             values = dict.fromkeys(_NAMED) | self._values() if profile in known else self._values()
             self.client.call("set_profile", profile=name, body={"values": values, "default": default})
-            print(_("Stored these settings, without keys, as the profile `{name}`.").format(name=name))
+            print_line(_("Stored these settings, without keys, as the profile `{name}`.").format(name=name))
         elif default:
             self.client.call("set_profile", profile=name, body={"default": True})
         return name

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..client.base import Client, finish_copy, progress_printer
 from ..client.parameters import absolute
+from ..client.printing import print_line
 from ..core.errors import SourceError
 from ..core.i18n import _
 
@@ -58,7 +59,7 @@ class Target:
     def _copy(self, verb: str, uri: str, path: Path) -> None:
         body = {"uri": uri, "path": str(path.absolute()), "overwrite": True, "profile": self.profile}
         copy: dict[str, Any] = self.client.call(verb, body=body)
-        finish_copy(lambda verb, number: self.client.call(verb, copy=number), copy, progress_printer(print))
+        finish_copy(lambda verb, number: self.client.call(verb, copy=number), copy, progress_printer(print_line))
 
 
 @contextmanager

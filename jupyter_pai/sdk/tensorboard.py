@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..client.base import Client
 from ..client.job import JobHandle
+from ..client.printing import print_line
 from ..core.errors import BackendError, NotFound, UsageError
 from ..core.i18n import _
 from .session import default_session, target_of
@@ -243,6 +244,6 @@ def _on_server(job: JobHandle, client: Client, *, wait: bool) -> TensorBoard:
             if ended or not wait:
                 raise
         if not printed:
-            print(_("Job {job} has not written any data for TensorBoard yet.").format(job=job.id))
+            print_line(_("Job {job} has not written any data for TensorBoard yet.").format(job=job.id))
             printed = True
         time.sleep(_POLL_INTERVAL)

@@ -13,7 +13,7 @@ from .messages import ROOT
 
 PACKAGE = ROOT / "jupyter_pai"
 # Calls whose texts users see: errors, output, and help of options.
-CALLS = {*errors.__all__, "print", "Complaint"}
+CALLS = {*errors.__all__, "print", "print_line", "Complaint"}
 KEYWORDS = {"fix", "help", "epilog", "message", "title", "summary"}
 # Nobody reads those but a program.
 ALLOWED = {

@@ -17,6 +17,7 @@ from ...core.field_errors import fields
 from ...core.host import boot_id
 from ...core.i18n import N_, _, ngettext
 from ...core.secret import Secret
+from ...core.text import show_size
 from ...jobs.job import Job, JobStatus
 from ...jobs.spec import JobSpec
 from ...jobs.state_dir import Home, JobFolder, state_errors
@@ -29,9 +30,9 @@ from .liveness import Liveness, liveness_of, read_text, starter_of
 from .options import LocalOptions, LocalSettings
 from .queue import Capacity, Queue
 from .supervisor import namespaces
-from .workspace import Workspace, earlier_parameters, file_path, output_folders
+from .supervisor.output_parameters import LARGEST, LARGEST_TOGETHER, MOST
+from .workspace import Workspace, file_path, output_folders, stored_parameters
 
-_LARGEST_PARAMETER = 1 << 16
 _MAX_INSTANCES = 64
 
 
@@ -149,6 +150,7 @@ class LocalBackend(Backend):
             queue=queue.folder,
             need=resources.need_of(job.spec, capacity)[0],
             capacity=capacity,
+            parameters=workspace.parameters_folder,
             secrets=container.passable(secrets) if workspace.container else secrets,
         )
         return Submission(job.id)
@@ -188,6 +190,7 @@ class LocalBackend(Backend):
         if result is None:
             return _cut_short(folder, (folder.path / "stop").exists(), started_at)
         status, reason = _judge(result, in_container=bool(container.engine_of(folder)))
+        parameters, omitted = stored_parameters(folder)
         return Report(
             status,
             result.reason,
@@ -196,7 +199,8 @@ class LocalBackend(Backend):
             instance=result.instance if result.exit_code else "",
             started_at=started_at,
             ended_at=result.ended_at,
-            output_parameters=_output_parameters(folder),
+            output_parameters=parameters,
+            notes=_notes_on_parameters(omitted),
         )
 
     def _waiting(self, job_id: str) -> Report:
@@ -293,15 +297,17 @@ def _end_orphans(folder: JobFolder) -> str:
     return text.format(n=found) if found else ""
 
 
-def _output_parameters(folder: JobFolder) -> dict[str, str]:
-    """Small files that the script wrote to /ml/output/output_parameters: name to text (seed of PAI's CustomJob)."""
-    earlier = earlier_parameters(folder)
-    return {
-        path.name: path.read_text("utf-8", "replace")
-        for path in sorted((folder.path / "ml" / "output" / "output_parameters").glob("*"))
-        if path.is_file() and path.stat().st_size <= _LARGEST_PARAMETER
-        if earlier.get(path.name) != path.stat().st_mtime_ns
-    }
+def _notes_on_parameters(omitted: int) -> tuple[str, ...]:
+    if not omitted:
+        return ()
+    text = ngettext(
+        "{n} output parameter was not stored: more than {most} files, more than {size} in a file or {together} in all, "
+        "or not a regular file.",
+        "{n} output parameters were not stored: more than {most} files, more than {size} in a file or {together} in "
+        "all, or not a regular file.",
+        omitted,
+    )
+    return (text.format(n=omitted, most=MOST, size=show_size(LARGEST), together=show_size(LARGEST_TOGETHER)),)
 
 
 def _check_input(channel: str, uri: str) -> None:

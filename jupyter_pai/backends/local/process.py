@@ -89,6 +89,7 @@ def spawn(
     queue: str = "",
     need: Need | None = None,
     capacity: Capacity | None = None,
+    parameters: str = "",
     secrets: Mapping[str, Secret] | None = None,
 ) -> None:
     """Start the supervisor of a job. It holds the job's lock before its process exists.
@@ -101,7 +102,7 @@ def spawn(
     arguments = {
         "command": [*command], "mode": mode, "cwd": cwd, "tty": tty, "grace": grace, "limit": limit,
         "instances": instances, "cleanup": cleanup, "queue": queue, "need": [need.cpu, need.memory, need.gpu],
-        "capacity": [capacity.cpu, capacity.memory, capacity.gpus], "secrets": [*secrets],
+        "capacity": [capacity.cpu, capacity.memory, capacity.gpus], "parameters": parameters, "secrets": [*secrets],
     }  # fmt: skip
     lock = os.open(folder.path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
     try:

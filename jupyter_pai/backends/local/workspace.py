@@ -19,10 +19,10 @@ from ...source import archive
 from ..runtime import launcher
 from . import container, interpreter
 from .container import Container
-from .liveness import read_text
-from .supervisor import namespaces
+from .supervisor import namespaces, output_parameters
 
 _PACKAGE = Path(__file__).parents[2]
+_PARAMETERS = "output_parameters"
 
 
 class Workspace:
@@ -87,9 +87,17 @@ class Workspace:
                 _link(output / channel, path)
         for alias, channel in contract.ALIASES.items():
             _link(output / alias, output / channel, relative=True)
-        # Existing output parameters of a shared output folder. Times alone are unreliable: clocks may be set back.
-        if times := {path.name: path.stat().st_mtime_ns for path in (output / "output_parameters").glob("*")}:
-            (self.folder.path / "parameters.json").write_text(json.dumps(times), "utf-8")
+        # Existing output parameters of a shared output folder.
+        if times := {path.name: path.lstat().st_mtime_ns for path in Path(self.parameters_folder).glob("*")}:
+            (self.folder.path / output_parameters.EARLIER).write_text(json.dumps(times), "utf-8")
+
+    @property
+    def parameters_folder(self) -> str:
+        """The path of the folder of output parameters. Links of the user are resolved, later ones of the job are not
+        followed."""
+        own = output_folders(self.spec, self.folder).get(_PARAMETERS)
+        root = os.path.realpath(_output_root(self.spec, self.folder))
+        return os.path.realpath(own) if own else os.path.join(root, _PARAMETERS)
 
     def _expose(self, target: Path, path: Path) -> None:
         """Make `target` available at `path`: by a link, or by a mount over an empty folder for a container."""
@@ -217,6 +225,8 @@ class Workspace:
             **({"CUDA_VISIBLE_DEVICES": ""} if self.spec.gpu == 0 else {}),
             **({"TERM": "xterm-256color"} if self.spec.tty else {}),
             **self.spec.environment,
+            # A notebook job masks the values of these variables in the notebook that it writes.
+            **({"JUPYTER_PAI_SECRETS": " ".join(self.spec.secrets)} if self.spec.secrets else {}),
         }
 
     def _lay_out_lib(self) -> None:
@@ -266,7 +276,8 @@ _TRAVELLING_FOLDER = "from pkgutil import extend_path\n\n__path__ = extend_path(
 _LAUNCHER = "backends/runtime/launcher.py"
 _FIGURES = "backends/runtime/plots"
 _TRAVELS = (
-    *("report.py", "core/contract.py", "core/errors.py", "core/i18n.py", "jobs/events.py", "jobs/metrics/points.py"),
+    *("report.py", "jobs/events.py", "jobs/metrics/points.py"),
+    *(f"core/{name}.py" for name in ("contract", "errors", "i18n", "text")),
     *(f"source/{name}.py" for name in ("dataframes", "entry_point", "magic_line", "notebook", "script")),
     *(f"backends/runtime/{name}.py" for name in ("in_place", "launcher", "magics", "recorded_output")),
 )
@@ -275,6 +286,7 @@ _TRAVELS_WITH_NOTEBOOKS = (
         f"backends/runtime/{name}.py"
         for name in ("run_notebook", "notebook_client", "executed_notebook", "kernel", "parameters")
     ),
+    "backends/local/supervisor/secret_filter.py",
 )
 # Requirements of notebook jobs for other interpreters.
 _FOR_NOTEBOOKS = ("nbclient", "ipykernel", "nbconvert")
@@ -304,11 +316,12 @@ def _link(path: Path, target: Path, *, relative: bool = False) -> None:
     path.symlink_to(target.name if relative else target)
 
 
-def earlier_parameters(folder: JobFolder) -> dict[str, int]:
-    """Return the output parameters that existed before the job: file name to mtime in nanoseconds."""
-    with suppress(ValueError):
-        return dict(json.loads(read_text(folder.path / "parameters.json")))
-    return {}
+def stored_parameters(folder: JobFolder) -> tuple[dict[str, str], int]:
+    """Return the stored output parameters, and the number of omitted ones."""
+    with suppress(FileNotFoundError, ValueError, KeyError, TypeError):
+        stored = json.loads((folder.path / output_parameters.STORED).read_bytes())
+        return {str(name): str(text) for name, text in stored["values"].items()}, int(stored["omitted"])
+    return {}, 0
 
 
 def output_folders(spec: JobSpec, folder: JobFolder) -> dict[str, Path]:

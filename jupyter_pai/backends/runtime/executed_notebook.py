@@ -1,22 +1,30 @@
-"""The files of an executed notebook: `.ipynb` with outputs, and self-contained HTML."""
+"""The files of an executed notebook: `.ipynb` with outputs, and self-contained HTML. Secrets in them are masked."""
 
 from __future__ import annotations
 
 import os
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 
+from ..local.supervisor.secret_filter import SHORTEST_ENCODED, SecretFilter
 from . import parameters
 
 # Maximum characters of a text stream; longer ones lose their middle.
 _LONGEST_TEXT = 1 << 20
 _CUT = "\n[…]\n"
 _OVERWRITTEN = re.compile(r"^.*\r(?=[^\r\n])", re.MULTILINE)
+# The variable with the names of the variables that hold secrets.
+SECRETS = "JUPYTER_PAI_SECRETS"
+# Outputs whose text is not base64.
+_TEXT = re.compile(r"text/|application/(?:[^+]*\+)?(?:json|xml|javascript)$|image/svg\+xml$")
+# Fields of outputs with a fixed set of values.
+_FIXED = ("output_type", "name", "execution_count")
 _REPORTED = re.compile(r"^\[pai\] \{.*\}\n?", re.MULTILINE)
 # JupyterLab's style without network resources: MathJax, require.js, widgets, Mermaid.
 _OFFLINE = """{% extends "lab/index.html.j2" %}
@@ -25,9 +33,9 @@ _OFFLINE = """{% extends "lab/index.html.j2" %}
 
 
 class ExecutedNotebook:
-    """A notebook during execution, saved under its own name in `folder`."""
+    """A notebook during execution, saved under its own name in `folder`. `secrets` has the values to mask."""
 
-    def __init__(self, path: Path, folder: Path) -> None:
+    def __init__(self, path: Path, folder: Path, secrets: Mapping[str, bytes] | None = None) -> None:
         """Read the notebook.
 
         Raises:
@@ -36,6 +44,7 @@ class ExecutedNotebook:
         """
         self.path = path
         self.folder = folder
+        self.secrets = SecretFilter(secrets) if secrets else None
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # Warnings about missing ids, which are added below.
@@ -106,10 +115,20 @@ class ExecutedNotebook:
         os.replace(temporary, self.folder / name)
 
     def _tidy(self) -> NotebookNode:
-        """Return a readable copy. The original is unchanged, since display updates refer to its outputs."""
+        """Return a readable copy without secrets. The original is unchanged, since display updates refer to its
+        outputs."""
         node = NotebookNode(self.node)
         node.cells = [_tidy(cell) if cell.cell_type == "code" else cell for cell in node.cells]
-        return node
+        return _masked_notebook(node, self.secrets) if self.secrets else node
+
+    def bounded(self, text: str) -> str:
+        """Return the text of a stream; very long text loses its middle. Secrets in long text are masked first, because
+        a cut one is not recognised."""
+        half = _LONGEST_TEXT // 2
+        if len(text) <= 4 * half:
+            return text
+        text = self.secrets.mask(text) if self.secrets else text
+        return text[:half] + _CUT + text[-half:]
 
 
 def _tidy(cell: NotebookNode) -> NotebookNode:
@@ -122,7 +141,40 @@ def _tidy(cell: NotebookNode) -> NotebookNode:
     return NotebookNode(cell, outputs=outputs)
 
 
-def bounded(text: str) -> str:
-    """Return the text of a stream; very long text loses its middle."""
-    half = _LONGEST_TEXT // 2
-    return text if len(text) <= 4 * half else text[:half] + _CUT + text[-half:]
+def _masked_notebook(node: NotebookNode, secrets: SecretFilter) -> NotebookNode:
+    """Return a copy in which sources, outputs and metadata have no secrets."""
+    cells = []
+    for cell in node.cells:
+        metadata = _masked_fields(cell.metadata, secrets.mask)
+        cell = NotebookNode(cell, source=secrets.mask(cell.source), metadata=metadata)
+        if cell.cell_type == "code":
+            cell.outputs = [_masked_output(output, secrets) for output in cell.outputs]
+        cells.append(cell)
+    return NotebookNode(node, cells=cells, metadata=_masked_fields(node.metadata, secrets.mask))
+
+
+def _masked_output(output: NotebookNode, secrets: SecretFilter) -> NotebookNode:
+    def mask_picture(text: str) -> str:
+        return secrets.mask(text, SHORTEST_ENCODED)  # A shorter form occurs by chance.
+
+    masked = _masked_fields(output, secrets.mask, (*_FIXED, "data"))
+    if "data" in output:
+        masks = {kind: secrets.mask if _TEXT.match(kind) else mask_picture for kind in output.data}
+        masked.data = NotebookNode({kind: _masked(data, masks[kind]) for kind, data in output.data.items()})
+    return masked
+
+
+def _masked_fields(fields: Mapping[str, Any], mask: Callable[[str], str], keep: Collection[str] = ()) -> NotebookNode:
+    """Mask the values of an object. Its keys, and the fields `keep`, are those of the notebook format."""
+    return NotebookNode({name: value if name in keep else _masked(value, mask) for name, value in fields.items()})
+
+
+def _masked(value: Any, mask: Callable[[str], str]) -> Any:
+    match value:
+        case str():
+            return mask(value)
+        case list():
+            return [_masked(item, mask) for item in value]
+        case dict():
+            return NotebookNode({mask(name): _masked(item, mask) for name, item in value.items()})
+    return value

@@ -17,7 +17,7 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 
 from . import kernel as job_kernel
-from .executed_notebook import bounded
+from .executed_notebook import ExecutedNotebook
 
 # Terminal escape sequences in tracebacks.
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -51,14 +51,15 @@ class JobClient(NotebookClient):
     Kernel and client meet at sockets in `scratch`: other users of the machine can connect to ports.
     """
 
-    def __init__(self, node: NotebookNode, scratch: str) -> None:
+    def __init__(self, notebook: ExecutedNotebook, scratch: str) -> None:
         manager = AsyncKernelManager(
             transport="ipc",
             connection_file=f"{scratch}/kernel.json",
             kernel_spec_manager=_OwnPython(),
             shutdown_wait_time=_LAST_WORDS,
         )
-        super().__init__(node, km=manager, startup_timeout=_START, iopub_timeout=_LAST_OUTPUT)
+        super().__init__(notebook.node, km=manager, startup_timeout=_START, iopub_timeout=_LAST_OUTPUT)
+        self.bounded = notebook.bounded
         self.on_cell_executed = self._handle_reply
         self.was_left = False
 
@@ -99,7 +100,7 @@ class JobClient(NotebookClient):
         content = msg["content"]
         hooked = self.clear_before_next_output or self.output_hook_stack[msg["parent_header"].get("msg_id")]
         if msg["msg_type"] == "stream" and last and last.get("name") == content["name"] and not hooked:
-            last.text = bounded(last.text + content["text"])
+            last.text = self.bounded(last.text + content["text"])
             return last
         out = super().output(outs, msg, display_id, cell_index)
         if out and out.output_type in ("display_data", "execute_result"):

@@ -53,10 +53,13 @@ def main() -> None:
 
 
 def _run(path: Path, arguments: list[str], scratch: str) -> int:
-    from .executed_notebook import ExecutedNotebook
+    from .executed_notebook import SECRETS, ExecutedNotebook
 
+    folder = Path(os.environ.get("PAI_OUTPUT_NOTEBOOK") or path.parent / "executed")
+    variables = map(os.fsencode, os.environ.get(SECRETS, "").split())
+    secrets = {os.fsdecode(name): os.environb[name] for name in variables if name in os.environb}
     try:
-        notebook = ExecutedNotebook(path, Path(os.environ.get("PAI_OUTPUT_NOTEBOOK") or path.parent / "executed"))
+        notebook = ExecutedNotebook(path, folder, secrets)
     except FileNotFoundError:
         return _failed(f"can't open file '{path}': [Errno 2]")
     except (OSError, ValueError) as error:
@@ -90,7 +93,7 @@ class Runner:
         from .notebook_client import JobClient
 
         self.notebook = notebook
-        self.client = JobClient(notebook.node, scratch)
+        self.client = JobClient(notebook, scratch)
         self.stopping = False
         self.late: asyncio.TimerHandle | None = None
 

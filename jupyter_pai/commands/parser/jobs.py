@@ -172,6 +172,7 @@ VERBS: dict[str, Verb] = {
         _number("--tail", N_("only the last N lines"), 0),
         _number("--from-line", N_("start at line N; the first line is 1"), 0),
         Argument("--instance", N_("the log of this instance"), metavar="NAME", default=""),
+        _flag("--raw", N_("print the bytes unchanged, with control characters, also on a terminal")),
     ),
     "metrics": (
         N_("Print a job's metrics."),

@@ -165,6 +165,10 @@ class BackendPromises:
         folder = "$(dirname $PAI_OUTPUT_MODEL)/output_parameters"
         _job, _remote_id, report = await bench.finish(f"mkdir -p {folder}; printf 0.9 > {folder}/accuracy")
         assert report.output_parameters == {"accuracy": "0.9"}
+        if Capability.SECRETS in bench.backend.capabilities:
+            command, secrets = f'mkdir -p {folder}; printf "$TOKEN" > {folder}/token', {"TOKEN": Secret("keep it")}
+            _job, _remote_id, report = await bench.finish(command, secrets, secrets={"TOKEN": "t"})
+            assert report.output_parameters == {"token": "[secret TOKEN]"}
 
     @story
     async def test_instances_come_in_the_order_of_their_ranks(self, bench: Bench) -> None:

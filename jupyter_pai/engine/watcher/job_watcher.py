@@ -15,6 +15,7 @@ from ...core import contract
 from ...core.i18n import _
 from ...core.lease import Lease
 from ...jobs.job import Job, JobStatus, now
+from ...jobs.limits import with_notes
 from ...jobs.logs.file import LogFile, instances
 from ...jobs.metrics.log_source import LogMetricSource
 from ...jobs.metrics.series import MOST_METRICS, Cursor, MetricSource, SeriesWriter
@@ -100,15 +101,15 @@ class WatchedJob:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The job's notes, with those of its metric sources."""
-        notes = [note for reader in self.readers for note in reader.notes()]
+        """The job's notes, with those of the last report and of its metric sources."""
+        notes = [*self.report.notes, *(note for reader in self.readers for note in reader.notes())]
         if self.remote.note:
             notes.append(self.remote.note)
         if note := self._limit_note():
             notes.append(note)
         if self._writer and self._writer.is_full:
             notes.append(_("Only the first {n} metrics are kept.").format(n=MOST_METRICS))
-        return (*self.job.notes, *(text for text in dict.fromkeys(notes) if text not in self.job.notes))
+        return with_notes(self.job.notes, notes)
 
     def _limit_note(self) -> str:
         """Return the warning about the run-time limit; empty if the job is not near it, or never runs that long."""

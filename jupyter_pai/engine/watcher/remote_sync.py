@@ -160,7 +160,7 @@ class RemoteSync:
         if self._is_due("events", ended=ended):
             stored = self.store.events.count(self.folder.id, "platform")
             if texts := await backend.events(remote_id, stored):
-                future = self.store.events.add(self.folder.id, "platform", [{"text": text} for text in texts])
+                future = self.store.events.add(self.folder.id, "platform", texts)
                 await asyncio.wrap_future(future)
 
     async def _sync_samples(self, backend: Backend, remote_id: str, *, ended: bool) -> None:

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ...core.i18n import text_from_json
+from ...core.i18n import _, text_from_json, text_to_json
 from ..events import JobEvent
 from ..job import now
+from ..limits import MOST_EVENTS, shortened
 from .database import StoreTable, query, transaction
 
 
@@ -18,10 +19,14 @@ class EventTable(StoreTable):
     """The events of all jobs."""
 
     @transaction
-    def add(self, db: sqlite3.Connection, job_id: str, kind: str, items: Sequence[dict[str, Any]]) -> None:
-        """Add events other than changes of a job's fields."""
-        for data in items:
-            add_event(db, job_id, kind, data)
+    def add(self, db: sqlite3.Connection, job_id: str, kind: str, texts: Sequence[str]) -> None:
+        """Add events that a platform reports. The last one within the limit reports that further ones are omitted."""
+        room = MOST_EVENTS - _count(db, job_id, kind)
+        kept = [shortened(text) for text in texts[: max(room, 0)]]
+        if kept and len(texts) >= room:
+            kept[-1] = _("Further events were omitted.")
+        for text in kept:
+            add_event(db, job_id, kind, {"text": text_to_json(text)})
 
     @query
     def read(self, db: sqlite3.Connection, after: int = 0, job_id: str = "", limit: int = 1000) -> list[JobEvent]:
@@ -38,7 +43,7 @@ class EventTable(StoreTable):
     @query
     def count(self, db: sqlite3.Connection, job_id: str, kind: str) -> int:
         """Return the number of events of one kind that a job has."""
-        return int(db.execute("SELECT count(*) FROM event WHERE job_id = ? AND kind = ?", (job_id, kind)).fetchone()[0])
+        return _count(db, job_id, kind)
 
     @query
     def last_id(self, db: sqlite3.Connection) -> int:
@@ -46,10 +51,14 @@ class EventTable(StoreTable):
         return int(db.execute("SELECT coalesce(max(id), 0) FROM event").fetchone()[0])
 
 
+def _count(db: sqlite3.Connection, job_id: str, kind: str) -> int:
+    return int(db.execute("SELECT count(*) FROM event WHERE job_id = ? AND kind = ?", (job_id, kind)).fetchone()[0])
+
+
 def _data(text: str) -> dict[str, Any]:
-    """Return the data of an event, with the reason in the current language."""
+    """Return the data of an event, with its texts in the current language."""
     data: dict[str, Any] = json.loads(text)
-    return data | {"reason": text_from_json(data["reason"])} if "reason" in data else data
+    return data | {name: text_from_json(data[name]) for name in ("reason", "text") if name in data}
 
 
 def add_event(db: sqlite3.Connection, job_id: str, kind: str, data: dict[str, Any]) -> None:

@@ -17,9 +17,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from ...core.errors import Conflict, NotFound
+from ...core.errors import BadInput, Conflict, NotFound
 from ...core.i18n import _, text_to_json
 from ..job import Job, JobStatus
+from ..limits import MOST_LABELS
 from ..spec import STORED
 from ..state_dir import JobFolder, JobRecord, read_records, state_errors
 from .database import Database, StoreTable, number_of, query, storable, transaction
@@ -85,6 +86,7 @@ class JobTable(StoreTable):
 
         Raises:
             NotFound: if a label to remove does not exist.
+            BadInput: if the job would have too many labels.
         """
         job = _job(db, job_id)
         return self._replace(db, job, _relabel(job, changes))
@@ -282,6 +284,10 @@ def _relabel(job: Job, changes: Mapping[str, str | None]) -> Job:
             fix = _("Did you mean `{name}`?").format(name=near[0]) if near else ""
             raise NotFound(_("Job {job} does not have a label `{name}`.").format(job=job.id, name=name), fix=fix)
     labels = {name: value for name, value in {**job.labels, **changes}.items() if value is not None}
+    if len(labels) > max(MOST_LABELS, len(job.labels)):
+        raise BadInput(
+            _("A job has at most {n} labels.").format(n=MOST_LABELS), fix=_("Remove one: %pai label ID --remove KEY")
+        )
     return job.model_copy(update={"labels": labels})
 
 

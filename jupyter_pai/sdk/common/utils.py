@@ -14,6 +14,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from ...client.context import current_shell
+from ...client.printing import print_line
 from ...core.errors import UsageError
 from ...core.i18n import N_, _
 from ..absent import absent_names
@@ -145,7 +146,8 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     first, *others = (
         " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (headers, *table)
     )
-    print("\n".join((first, "-" * len(first), *others)))
+    for line in (first, "-" * len(first), *others):
+        print_line(line)
 
 
 def retry(

@@ -348,7 +348,7 @@ export interface IJobView {
 }
 
 export interface IJobs {
-  readonly jobs: readonly IJobView[];
+  readonly jobs: readonly IListedJob[];
   readonly total: number;
 }
 
@@ -381,6 +381,43 @@ export interface ILatestPoint {
   readonly value: number | 'NaN' | 'Infinity' | '-Infinity';
   readonly step: number;
   readonly time: number;
+}
+
+export interface IListedJob {
+  readonly name: string;
+  readonly id: string;
+  readonly backend: string;
+  readonly profile: string;
+  readonly status: JobStatus;
+  readonly platform_status?: string;
+  readonly reason?: string;
+  readonly fix?: string;
+  readonly exit_code?: number | null;
+  readonly remote_id?: string;
+  readonly submitted_at: string;
+  readonly started_at?: string | null;
+  readonly ended_at?: string | null;
+  readonly outputs?: Readonly<Record<string, string>>;
+  readonly console_url?: string;
+  readonly run_time_limit?: number | null;
+  readonly python?: string;
+  readonly source_digest?: string;
+  readonly source_files?: number;
+  readonly source_bytes?: number;
+  readonly rerun_of?: string;
+  readonly resumed_from?: string;
+  readonly pinned?: boolean;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly notebook?: string;
+  readonly progress: number | null;
+  readonly metrics: Readonly<Record<string, ILatestMetric>>;
+  readonly usage?: Readonly<Record<string, ILatestPoint>>;
+  readonly paid?: boolean;
+  readonly tensorboard?: boolean;
+  readonly platform_boards?: boolean;
+  readonly terminal?: string;
+  readonly instances?: readonly string[];
+  readonly git?: IGit | null;
 }
 
 export interface ILogHit {

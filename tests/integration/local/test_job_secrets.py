@@ -68,6 +68,80 @@ def test_secret_may_have_another_name_in_the_job(kept: EmbeddedClient) -> None:
     assert handle.logs() == "0 [secret A]\n"
 
 
+def test_secret_is_masked_in_executed_notebook_and_html(
+    kept: EmbeddedClient, folder: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")
+    cells = [
+        "import base64, os, sys\ntoken = os.environ['HF_TOKEN']\nprint(token[:9], end='', flush=True)",
+        "print(token); print(base64.b64encode(b'me:' + token.encode()).decode(), token.encode().hex())",
+        "from IPython.display import HTML, display\ndisplay(HTML(f'<i>{token}</i>')); {token: [token]}",
+        "sys.stdout.write(token[:7]); sys.stdout.flush(); print(token[7:])",
+        "raise ValueError(token)",
+    ]
+    made = [{"cell_type": "code", "source": cell, "metadata": {}, "outputs": []} for cell in cells]
+    (folder / "a.ipynb").write_text(json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}))
+    handle = submit(kept, folder=folder, entry_point="a.ipynb", secrets={"HF_TOKEN": "HF_TOKEN"}).wait()
+    assert "ValueError: [secret HF_TOKEN]" in handle.reason
+    for name in ("a.ipynb", "a.html"):
+        text = handle.read_file(name, "notebook").decode()
+        assert text.count("[secret HF_TOKEN]") >= 8, name
+        for form in (VALUE, VALUE.encode().hex(), base64.b64encode(b"me:" + VALUE.encode()).decode()[8:-4]):
+            assert form not in text, name
+    assert holders(home.path) == []
+
+
+PARAMETERS = """
+    import base64, os
+    token = os.environ["HF_TOKEN"]
+    folder = os.environ["PAI_WORKING_DIR"] + "/../output/output_parameters/"
+    os.mkdir(folder)
+    texts = {"plain": token, "basic": base64.b64encode(b"me:" + token.encode()).decode(), "hex": token.encode().hex(),
+             "quoted": "tok-" + "3n%2FZt%2B9q" * 3, "other": "0.9"}
+    for name, text in texts.items():
+        open(folder + name, "w").write(text)
+    os.symlink("/etc/passwd", folder + "link")
+    os.symlink("other", folder + "inner")
+    os.mkfifo(folder + "pipe")
+"""
+
+
+def test_secret_is_masked_in_output_parameters(kept: EmbeddedClient, folder: Path, home: Home) -> None:
+    """The files themselves are an output of the job, and unchanged."""
+    script(folder, PARAMETERS)
+    handle = submit(kept, folder=folder, entry_point="train.py", secrets={"HF_TOKEN": "HF_TOKEN"}).wait()
+    assert handle.logs() == ""
+    assert handle.output_parameters == {
+        "plain": "[secret HF_TOKEN]",
+        "basic": "bWU6[secret HF_TOKEN]",
+        "hex": "[secret HF_TOKEN]",
+        "quoted": "[secret HF_TOKEN]",
+        "other": "0.9",
+    }
+    assert handle.info["notes"] == [
+        "3 output parameters were not stored: more than 100 files, more than 64 kB in a file or 128 kB in all, or not "
+        "a regular file."
+    ]
+    assert sorted(holders(home.path)) == ["basic", "plain"]
+
+
+def test_output_parameters_behind_a_link_are_not_read(engine: EmbeddedClient, tmp_path: Path) -> None:
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private/key").write_text("private key")
+    command = f"ln -s {tmp_path}/private $PAI_WORKING_DIR/../output/output_parameters"
+    handle = submit(engine, command).wait()
+    assert (handle.status, handle.logs(), handle.output_parameters) == ("succeeded", "", {})
+
+
+def test_folder_of_output_parameters_may_be_an_output_of_the_user(engine: EmbeddedClient, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "mine").symlink_to("real")
+    for text, stored in (("1", {"a": "1"}), ("", {})):
+        command = f'[ -z "{text}" ] || printf {text or 0} > $PAI_WORKING_DIR/../output/output_parameters/a'
+        handle = submit(engine, command, outputs={"output_parameters": str(tmp_path / "mine")}).wait()
+        assert (handle.logs(), handle.output_parameters) == ("", stored)
+
+
 def test_job_without_secrets_is_not_masked(kept: EmbeddedClient) -> None:
     assert submit(kept, f"echo {VALUE}").wait().logs() == VALUE + "\n"
 

@@ -14,12 +14,16 @@ import nbformat
 import pytest
 
 from jupyter_pai.backends.runtime import launcher
-from jupyter_pai.backends.runtime.executed_notebook import ExecutedNotebook, bounded
+from jupyter_pai.backends.runtime.executed_notebook import ExecutedNotebook
+
+TOKEN = "tok-3n/Zt+9q"
 
 
-def written(path: Path, *cells: dict[str, Any], **more: Any) -> ExecutedNotebook:
+def written(
+    path: Path, *cells: dict[str, Any], secrets: dict[str, bytes] | None = None, **more: Any
+) -> ExecutedNotebook:
     path.write_text(json.dumps({"cells": [*cells], "metadata": {}, "nbformat": 4} | more), "utf-8")
-    return ExecutedNotebook(path, path.parent / "out")
+    return ExecutedNotebook(path, path.parent / "out", secrets)
 
 
 def code(source: str, *tags: str) -> dict[str, Any]:
@@ -81,14 +85,60 @@ def test_saved_streams_omit_progress_bar_steps_and_reports(tmp_path: Path) -> No
     assert [output.text for output in outputs] == texts
 
 
-def test_long_stream_is_cut_in_the_middle() -> None:
+def test_long_stream_is_cut_in_the_middle(tmp_path: Path) -> None:
+    notebook = written(tmp_path / "n.ipynb")
     text = ""
     for n in range(400):
-        text = bounded(text + f"{n:09}\n" * 1000)
+        text = notebook.bounded(text + f"{n:09}\n" * 1000)
     assert len(text) <= 2 << 20
     assert text.startswith("000000000\n")
     assert text.endswith("000000399\n")
     assert text.count("[…]") == 1
+
+
+@pytest.mark.parametrize("shift", range(len(TOKEN)))
+def test_cut_of_a_long_stream_reveals_no_part_of_a_secret(tmp_path: Path, shift: int) -> None:
+    notebook = written(tmp_path / "n.ipynb", secrets={"TOKEN": TOKEN.encode()})
+    text = notebook.bounded("x" * shift + TOKEN * 200_000)
+    assert "[…]" in text
+    assert "tok" not in text
+    assert "9q" not in text
+
+
+def test_secrets_in_sources_outputs_and_metadata_are_masked(tmp_path: Path) -> None:
+    encoded = base64.b64encode(f"user:{TOKEN}".encode()).decode()
+    picture = base64.b64encode(b"picture " + TOKEN.encode()).decode()
+    state = {"application/vnd.jupyter.widget-state+json": {"state": {"a": {"state": {"value": TOKEN}}}}}
+    cells = (markdown(f"# {TOKEN}"), code(f"print({TOKEN!r})"))
+    secrets = {"TOKEN": TOKEN.encode(), "PIN": b"1234"}
+    notebook = written(tmp_path / "n.ipynb", *cells, secrets=secrets, metadata={"widgets": state})
+    data = {
+        "text/plain": f"1234 {TOKEN}", "text/html": f"<b>{encoded}</b>", "application/json": {TOKEN: [TOKEN, 1, None]},
+        "image/png": picture, "image/jpeg": "AA1234AA",
+    }  # fmt: skip
+    new: Any = nbformat.v4.new_output
+    outputs = [
+        new("stream", name="stdout", text=f"{TOKEN}\n"),
+        new("display_data", data=data, metadata={"a": TOKEN}),
+        new("execute_result", data={"text/plain": TOKEN.encode().hex()}, execution_count=1),
+        new("error", ename="ValueError", evalue=TOKEN, traceback=["Traceback", f"ValueError: {TOKEN}"]),
+    ]
+    notebook.node.cells[1].outputs = outputs
+    notebook.save()
+    notebook.save_html()
+    assert outputs[0].text == f"{TOKEN}\n"
+    saved = nbformat.read(tmp_path / "out/n.ipynb", as_version=4)
+    nbformat.validate(saved)
+    texts = [(tmp_path / "out" / name).read_text("utf-8") for name in ("n.ipynb", "n.html")]
+    for text in texts:
+        assert "[secret TOKEN]" in text
+        for form in (TOKEN, TOKEN.encode().hex(), encoded[8:-4], "tok-3n"):
+            assert form not in text
+    shown = saved.cells[1].outputs[1].data
+    assert shown["application/json"] == {"[secret TOKEN]": ["[secret TOKEN]", 1, None]}
+    assert shown["text/plain"] == "[secret PIN] [secret TOKEN]"
+    assert (shown["image/jpeg"], "[secret TOKEN]" in shown["image/png"]) == ("AA1234AA", True)
+    assert saved.cells[0].source == "# [secret TOKEN]"
 
 
 def test_html_is_complete_and_loads_nothing_from_the_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

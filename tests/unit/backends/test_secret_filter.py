@@ -42,6 +42,11 @@ def whole(text: bytes, secrets: dict[str, bytes] = SECRETS) -> bytes:
         (quote(ODD).encode(), b"[secret ODD]"),
         (quote(ODD, safe="").encode(), b"[secret ODD]"),
         (quote_plus(ODD).encode(), b"[secret ODD]"),
+        (re.sub("%..", lambda code: code[0].lower(), quote(ODD)).encode(), b"[secret ODD]"),
+        (b"tok-3n%2fZt%2b9q", b"[secret TOKEN]"),
+        (b"0x" + TOKEN.hex().encode() + b"00", b"0x[secret TOKEN]00"),
+        (TOKEN.hex().upper().encode(), b"[secret TOKEN]"),
+        (BLOCK.hex().encode(), b"[secret BLOCK]0a"),
     ],
 )
 def test_common_encodings_of_a_secret_are_masked(printed: bytes, log: bytes) -> None:
@@ -66,6 +71,28 @@ def test_base64_of_text_around_a_secret_is_masked(encode: object, value: bytes, 
 )
 def test_text_without_secrets_is_unchanged(text: bytes) -> None:
     assert whole(text + b".") == text + b"."
+
+
+def test_encoded_forms_have_a_minimum_length() -> None:
+    """Parts of base64 as short as these occur by chance."""
+    forms = SecretFilter({"PIN": b"1234", "WORD": b"secret!"}).forms
+    assert [form for form in forms if len(form) < 8 and form not in (b"1234", b"secret!")] == []
+    assert b"31323334" in forms
+    for before in (b"", b"u", b"me"):
+        assert b"[secret WORD]" in whole(base64.b64encode(before + b"secret! after"), {"WORD": b"secret!"})
+    assert whole(b"MTIzN.", {"PIN": b"1234"}) == b"MTIzN."
+
+
+@pytest.mark.parametrize("text", ["", "no secret \ud800", "1234"])
+def test_text_without_secrets_is_returned_itself(text: str) -> None:
+    assert SecretFilter(SECRETS).mask(text) is text
+
+
+def test_whole_text_is_masked_and_short_forms_are_optional() -> None:
+    secret_filter = SecretFilter({"PIN": b"1234", "TOKEN": TOKEN})
+    text = f"é 1234 {TOKEN.decode()} {TOKEN.hex()} {TOKEN[:9].decode()}"
+    assert secret_filter.mask(text) == "é [secret PIN] [secret TOKEN] [secret TOKEN] tok-3n/Zt"
+    assert secret_filter.mask(text, 8) == "é 1234 [secret TOKEN] [secret TOKEN] tok-3n/Zt"
 
 
 TEXTS = st.lists(

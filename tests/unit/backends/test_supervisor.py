@@ -50,6 +50,7 @@ def arguments(folder: Path, **values: Any) -> Arguments:
         "queue": "",
         "need": [0, 0, 0],
         "capacity": [2, 100, [0, 1]],
+        "parameters": "",
         "secrets": [],
     }
     (folder / "arguments.json").write_text(json.dumps(fields | values))

@@ -67,6 +67,17 @@ def test_summary_text_has_status_metrics_and_log() -> None:
     assert text.endswith("  | line 1\n  | line 2")
 
 
+def test_summary_has_no_control_characters() -> None:
+    """Names, reasons and notes of jobs may be those of other users and platforms."""
+    evil = "\x1b]0;title\x07\x9b2J\r"
+    texts = {name: f"{JOB[name]}{evil}" for name in ("name", "backend", "profile", "reason", "fix")}
+    job = JOB | texts | {"notes": [evil], "outputs": {"model": evil}, "output_parameters": {evil: evil}}
+    view = View(job, f"log{evil}\n", {f"loss{evil}": {"step": [0], "value": [1.0]}})
+    for text in (summary.line(job), summary.text(view), summary.html(view)):
+        assert not set(text) & {"\x1b", "\x07", "\x9b", "\r"}
+        assert "digits" in text
+
+
 @pytest.mark.parametrize(
     ("end", "words"),
     [("03:04:10.25Z", "4.2 s"), ("03:05:06.2Z", "1 min 0 s"), ("05:08:06Z", "2 h 4 min"), ("03:04:05Z", "0.0 s")],

@@ -20,9 +20,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from jupyter_pai.client.summary import duration
-from jupyter_pai.core.errors import Conflict, NotFound, StateError
+from jupyter_pai.core.errors import BadInput, Conflict, NotFound, StateError
 from jupyter_pai.core.i18n import _, ngettext, use_language
 from jupyter_pai.engine.data import disk
+from jupyter_pai.jobs import limits
 from jupyter_pai.jobs.job import Job, JobStatus, now
 from jupyter_pai.jobs.spec import parse_spec
 from jupyter_pai.jobs.state_dir import ExcludedPath, Home, JobFolder, Packing
@@ -187,15 +188,35 @@ def test_event_names_the_changed_fields(store: Store) -> None:
 
 def test_events_are_counted_by_kind(store: Store) -> None:
     store.jobs.insert(job(), "key", "").result()
-    store.events.add("aaaa", "note", [{"n": 1}, {"n": 2}]).result()
+    store.events.add("aaaa", "note", ["one", "two"]).result()
     assert (store.events.count("aaaa", "note"), store.events.count("aaaa", "status")) == (2, 1)
     assert store.events.count("bbbb", "note") == 0
     assert [(event.kind, event.data) for event in store.events.read(limit=2, after=1)] == [
-        ("note", {"n": 1}),
-        ("note", {"n": 2}),
+        ("note", {"text": "one"}),
+        ("note", {"text": "two"}),
     ]
     assert store.events.last_id() == 3
     assert store.events.read(job_id="bbbb") == []
+
+
+def test_events_of_a_platform_are_bounded(store: Store) -> None:
+    store.jobs.insert(job(), "key", "").result()
+    store.events.add("aaaa", "platform", ["x" * 10_000, *map(str, range(800))]).result()
+    store.events.add("aaaa", "platform", [*map(str, range(800))]).result()
+    store.events.add("aaaa", "platform", ["late"]).result()
+    texts = [event.data["text"] for event in store.events.read(limit=5000) if event.kind == "platform"]
+    assert len(texts) == limits.MOST_EVENTS == 1_000
+    assert texts[0] == "x" * 3_999 + "…"
+    assert texts[-2:] == ["197", "Further events were omitted."]
+
+
+def test_labels_of_a_job_are_bounded(store: Store) -> None:
+    store.jobs.insert(job(), "key", "").result()
+    store.jobs.label("aaaa", {f"n{n}": "x" for n in range(100)}).result()
+    with pytest.raises(BadInput, match="at most 100 labels"):
+        store.jobs.label("aaaa", {"more": "x"}).result()
+    labels = store.jobs.label("aaaa", {"more": "x", "n0": None}).result().labels
+    assert len(labels) == 100
 
 
 VALUES = st.sampled_from(["1", "10", "9", "2.5", "-1e3", "1.0", "inf", "nan", "a", "B", "", "中", "0x10", " 7 "])

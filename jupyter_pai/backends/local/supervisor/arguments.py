@@ -20,8 +20,9 @@ class Arguments:
     """The arguments of one job's supervisor. The environment is the job's.
 
     `queue` is the folder of the queue; empty for a job that starts at once. `cleanup` is a shell command that removes
-    the job's containers; empty without containers. `secrets` are variables whose values are masked in the log; the
-    values are in the environment only. `limit` is in seconds; 0 in the file stands for no limit.
+    the job's containers; empty without containers. `parameters` is the folder of the output parameters. `secrets` are
+    variables whose values are masked in the log and in output parameters; the values are in the environment only.
+    `limit` is in seconds; 0 in the file stands for no limit.
     """
 
     def __init__(self, folder: str, lock: int) -> None:
@@ -40,6 +41,7 @@ class Arguments:
         self.queue: str = values["queue"]
         self.need = Need(*values["need"])
         self.capacity = Capacity(*values["capacity"])
+        self.parameters: str = values["parameters"]
         self.secrets: list[str] = values["secrets"]
 
     def path(self, name: str) -> str:

@@ -20,6 +20,7 @@ It is started as ``python -I -S`` and imports very little, since every job waits
               the job is queued (see `queue`)
 ``result``    written, synced, renamed: lines ``key=value``; if missing while the lock is free, the job was cut short
 ``usage``     resource usage (see `sampler`)
+``output_parameters.json``  see `output_parameters`
 ``log/worker-0``        stdout and stderr in order, unchanged except for secrets; one log per instance
 ``log/worker-0.index``  16 bytes (int64 offset, float64 Unix time) for each time at which bytes arrived
 """
@@ -154,6 +155,10 @@ class Supervisor:
                 process_tree.kill_descendants()
         for log in self.logs:
             log.drain()
+        if os.path.isdir(self.arguments.parameters):
+            from jupyter_pai.backends.local.supervisor import output_parameters  # Most jobs have none.
+
+            output_parameters.store(self.arguments)
         self.result.write()
         os.close(self.life)
         with contextlib.suppress(ChildProcessError):

@@ -1,4 +1,7 @@
-"""Masks the values of secrets in a stream of bytes, independent of where the stream is split."""
+"""Masks the values of secrets in texts, and in a stream of bytes, independent of where the stream is split.
+
+Standard library only: the supervisor imports it, and it is copied into notebook jobs.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,17 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-# Shorter forms would match everywhere.
-_SHORTEST = 4
+# Shorter forms would match everywhere. Encoded forms occur in arbitrary data, such as the base64 of pictures.
+_SHORTEST, SHORTEST_ENCODED = 4, 8
 # Line lengths of wrapped base64.
 _BASE64_LINES = (64, 76)
+# Characters that programs do not percent-encode: in query values, in paths, and in JavaScript.
+_UNQUOTED = (b"-._~", b"-._~/", b"-._~!'()*")
 
 
 class SecretFilter:
     """Replaces each value by ``[secret NAME]``, in the forms in which programs print it: unchanged, line by line,
-    escaped as in JSON and `repr`, percent-encoded, in base64.
+    escaped as in JSON and `repr`, percent-encoded, in base64 at any position, in hexadecimal.
 
     Text that may be the start of a value is held back until more arrives. `feed` returns the text that is certain.
     During a pause, `flush` releases held text, such as the last letter of a progress line, but never more than a
@@ -36,7 +41,8 @@ class SecretFilter:
         text = self.held + data
         place, parts = 0, []
         begun = self._begun(text, 0)
-        while (match := self.pattern.search(text, place)) and match.start() < begun:
+        occurs = self._occurs(text)
+        while occurs and (match := self.pattern.search(text, place)) and match.start() < begun:
             parts += [self._unseen(text, place, match.start()), self.forms[match[0]]]
             place = match.end()
             if begun < place:
@@ -72,6 +78,18 @@ class SecretFilter:
         self.shown = 0
         return b"".join(parts)
 
+    def mask(self, text: str, shortest: int = 0) -> str:
+        """Return a whole text with its secrets masked: all forms, or those of at least `shortest` bytes."""
+        data = text.encode("utf-8", "surrogatepass")
+        if not self._occurs(data):
+            return text
+        masked = self.pattern.sub(lambda form: form[0] if len(form[0]) < shortest else self.forms[form[0]], data)
+        return masked.decode("utf-8", "surrogatepass")
+
+    def _occurs(self, text: bytes) -> bool:
+        """Return whether any form occurs. Several times as fast as a search by the pattern."""
+        return any(form in text for form in self.forms)
+
     def _unseen(self, text: bytes, start: int, end: int) -> bytes:
         return text[max(start, self.shown) : end]
 
@@ -106,15 +124,23 @@ def _forms(value: bytes) -> Iterator[bytes]:
         *(line.strip() for line in value.splitlines()),
         *(json.dumps(text, ensure_ascii=plain)[1:-1].encode("utf-8", "surrogateescape") for plain in (True, False)),
         *(repr(text)[1:-1].encode("utf-8", "backslashreplace"), repr(value)[2:-1].encode()),
-        *(_percent(value, b"-._~"), _percent(value, b"-._~/"), _percent(value, b"-._~").replace(b"%20", b"+")),
-        *(code[n : n + size] for code in wrapped for size in _BASE64_LINES for n in range(0, len(code) - 7, size)),
+    ]
+    encoded = [
+        *(form for kept in _UNQUOTED for form in _percent(value, kept)),
+        *(value.hex().encode(), value.hex().upper().encode()),
+        *(code[n : n + size] for code in wrapped for size in _BASE64_LINES for n in range(0, len(code), size)),
         *(form for shift in range(3) for form in _base64(value, shift)),
     ]  # fmt: skip
     yield from (form for form in forms if len(form) >= _SHORTEST)
+    yield from (form for form in encoded if len(form) >= SHORTEST_ENCODED)
 
 
-def _percent(value: bytes, kept: bytes) -> bytes:
-    return b"".join(bytes([c]) if bytes([c]).isalnum() or c in kept else b"%%%02X" % c for c in value)
+def _percent(value: bytes, kept: bytes) -> Iterator[bytes]:
+    """Yield a value percent-encoded except for letters, digits and `kept`: with capitals, small letters, and ``+`` for
+    a blank."""
+    for form in ("%%%02X", "%%%02x"):
+        code = "".join(chr(c) if bytes([c]).isalnum() or c in kept else form % c for c in value).encode()
+        yield from (code, code.replace(b"%20", b"+"))
 
 
 def _base64(value: bytes, shift: int) -> list[bytes]:

@@ -1,0 +1,91 @@
+"""Texts for terminals contain nothing that a terminal obeys, but for colours in logs."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, strategies as st
+
+from jupyter_pai.core.errors import PaiError
+from jupyter_pai.core.i18n import Message, _
+from jupyter_pai.core.text import LogText, plain, printable
+
+from ...support.fuzz import MANY
+
+HOSTILE = [
+    "\x1b]52;c;ZWNobyBoaQ==\x07",
+    "\x1b]0;title\x1b\\",
+    "\x1b]0;never ended",
+    "\x1b[2J\x1b[6n",
+    "\x9b2J",
+    "\x9d0;title\x9c",
+    "\x1bPdata\x1b\\",
+    "\x1b",
+    "\x1b[",
+    "\x1b\x1b]0;x\x07[2J",
+    "\x07\x08\x0e\x7f\x00",
+]
+COLOURS = ["\x1b[31m", "\x1b[0m", "\x1b[38;5;1;48:2::3m"]
+# Lone surrogates stand for invalid bytes in file names.
+PARTS = st.sampled_from([*HOSTILE, *COLOURS, "a", "é", "\t", "\n", "\r\n", "\udc9b"]) | st.text(max_size=3)
+OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_plain_text_has_no_control_characters(text: str) -> None:
+    shown = plain(f"a{text}b\tc\n")
+    assert not OBEYED.search(shown)
+    assert shown.startswith("a")
+
+
+@MANY
+@given(st.lists(PARTS).map("".join))
+def test_any_text_becomes_plain(text: str) -> None:
+    assert not OBEYED.search(plain(text))
+    assert plain(plain(text)) == plain(text)
+    assert not any(OBEYED.search(line) for line in printable(text))
+
+
+def test_message_without_control_characters_stays_translatable() -> None:
+    message = _("No job matches `{word}`.").format(word="x")
+    assert plain(message) is message
+    assert isinstance(plain(message), Message)
+
+
+def test_errors_shown_by_python_are_plain() -> None:
+    error = PaiError("file \x1b]0;title\x07a", fix="remove \x9bx")
+    assert str(error) == "file a remove �x"
+    assert error._render_traceback_() == ["PaiError: file a", "remove �x"]
+
+
+def in_parts(parts: list[str]) -> str:
+    log = LogText()
+    return "".join(map(log.feed, parts)) + log.finish()
+
+
+@pytest.mark.parametrize("cut", range(20))
+def test_sequence_split_between_two_reads_is_removed(cut: int) -> None:
+    text = "a\x1b]52;c;eA==\x07b\x1b[31mc\r50%\x1b[2Jd"
+    assert in_parts([text[:cut], text[cut:]]) == "ab\x1b[31mc\r50%d\x1b[0m"
+
+
+def test_long_log_without_colours_is_unchanged() -> None:
+    text = "epoch 1\tloss=0.1\r\n训练 │██ │\n" * 1000
+    assert in_parts([text[:77], text[77:]]) == text
+
+
+@MANY
+@given(st.lists(PARTS))
+def test_log_on_a_terminal_has_colours_only(parts: list[str]) -> None:
+    shown = in_parts([part.encode("utf-8", "replace").decode() for part in parts])
+    rest = re.sub(r"\x1b\[[0-9;:]*m", "", shown)
+    assert not OBEYED.search(rest.replace("\r", ""))
+    assert shown == rest or shown.endswith("\x1b[0m")
+
+
+def test_start_of_a_sequence_is_kept_within_a_limit() -> None:
+    log = LogText()
+    shown = log.feed("\x1b]0;" + "x" * 1_000_000)
+    assert len(log._begun) <= 4_096
+    assert not OBEYED.search(shown + log.feed("\x07") + log.finish())
