@@ -12,9 +12,10 @@ def main() -> int:
     gc.set_threshold(100_000)
     try:
         if sys.platform == "win32":
+            from .client.printing import print_line
             from .core.host import windows_error
 
-            sys.stderr.write(f"{windows_error()}\n")
+            print_line(windows_error(), sys.stderr)
             return 2
         if "_ARGCOMPLETE" in os.environ:
             from .commands.completion import complete_in_shell

@@ -20,7 +20,6 @@ from .context import current_shell, front_end_of
 from .interrupts import explain_wait
 from .log_printer import LogPrinter
 from .parameters import FIELDS, check_names, parameter_names, plain
-from .printing import print_line
 
 if TYPE_CHECKING:
     from .widgets.job_view import JobWidget
