@@ -152,7 +152,7 @@ class Supervisor:
                 process_tree.run(self.arguments.cleanup)
                 process_tree.kill_descendants()
         for log in self.logs:
-            log.drain()
+            log.drain(patient=self.result.reason != "stopped")
         self.result.write()
         os.close(self.life)
         with contextlib.suppress(ChildProcessError):
@@ -175,7 +175,7 @@ class Supervisor:
                 self.stop("max_run_time")
             if self.sampler.due <= now:
                 self.sampler.sample()
-            for source in ready.keys() & logs.keys():
+            for source in [source for source, log in logs.items() if source in ready or log.pending]:
                 if not logs[source].copy():
                     poll.unregister(source)
             if self.reports in ready:
