@@ -74,6 +74,7 @@ class Retention:
         self.home = home
         self.store = store
         self.profiles = profiles
+        self._reserve = store.database.reserve
         self._closed = threading.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -93,14 +94,14 @@ class Retention:
         # A submit reports a full disk and invalid settings.
         with contextlib.suppress(PaiError, OSError):
             await asyncio.to_thread(self.finish_removals)
-        await asyncio.to_thread(self.store.database.reserve.keep)
+        await asyncio.to_thread(self._reserve.keep)
         for pause in chain([first], repeat(interval)):
             await asyncio.sleep(pause)
             with contextlib.suppress(PaiError, OSError):
                 await asyncio.to_thread(self.store.mend)
                 await asyncio.to_thread(self.measure)
                 await asyncio.to_thread(self.sweep)
-            await asyncio.to_thread(self.store.database.reserve.keep)
+            await asyncio.to_thread(self._reserve.keep)
 
     def limit(self, settings: DiskSettings) -> int:
         """Return the limit in bytes above which users are warned."""
@@ -183,7 +184,7 @@ class Retention:
             "environments": [size for path, size in sizes.items() if path.startswith("environments/")],
             "inputs": [size for path, size in sizes.items() if path.startswith("inputs/")],
             "sources": [*map(disk.taken, self.home.sources.glob("*.tar.gz"))],
-            "database": [sum(map(disk.taken, self.home.path.glob("pai.sqlite3*")))],
+            "database": [sum(map(disk.taken, (*self.home.path.glob("pai.sqlite3*"), self._reserve.folder)))],
         }
         return {
             "path": str(self.home.path),
