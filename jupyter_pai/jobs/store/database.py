@@ -309,13 +309,11 @@ def _unusable(path: Path, error: sqlite3.Error) -> StateError:
             _("The disk of the database {path} does not support file locks: {error}.").format(path=path, error=refused),
             fix=_("Mount it with locks, or set JUPYTER_PAI_HOME to a folder on another disk."),
         )
+    fix: str = _("Free disk space, or check the permissions of the folder. Set JUPYTER_PAI_HOME to use another folder.")
     if _is_damaged(error):
         fix = _("Move it away. It is rebuilt from the files of the jobs.")
     elif "locked" in str(error):
         fix = _("Another process is using it. Try again later.")
-    else:
-        trouble = filesystem.write_error(path.parent)
-        fix = _("Free disk space, or check the permissions of the folder. Set JUPYTER_PAI_HOME to use another folder.")
-        if trouble:
-            fix = room_fix(trouble)
+    elif trouble := filesystem.write_error(path.parent):
+        fix = room_fix(trouble)
     return StateError(_("Cannot use the database {path}: {error}.").format(path=path, error=error), fix=fix)
