@@ -24,6 +24,8 @@ _NETWORK = frozenset(
 )
 # Other FUSE file systems (sshfs, s3fs, ossfs, gcsfuse, JuiceFS …) count as network disks.e.
 _LOCAL_FUSE = frozenset("fuse.fuse-overlayfs fuse.lxcfs fuse.ntfs-3g fuse.exfat fuse.mergerfs fuse.encfs".split())
+# Bytes that SQLite needs at least to open a file.
+_PROBE = 1 << 16
 # Errors of a disk that does not support locks.
 _REFUSED = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
@@ -72,6 +74,17 @@ def lock_error(folder: Path, *, posix: bool = False) -> str:
                 raise
             return error.strerror or str(error)
     return ""
+
+
+def write_error(folder: Path) -> OSError | None:
+    """Return the error of writing a small file in a folder, as on a full or read-only disk; None on success."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".probe") as file:
+            file.write(bytes(_PROBE))
+            file.flush()
+    except OSError as error:
+        return error
+    return None
 
 
 def read_at(path: Path, offset: int = 0, limit: int | None = None) -> bytes:

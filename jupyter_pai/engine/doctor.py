@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import secrets
 import shutil
 import sqlite3
 import sys
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,13 +21,16 @@ from ..config.toml_file import user_file
 from ..core import filesystem
 from ..core.errors import PaiError
 from ..core.i18n import _
-from ..jobs.state_dir import Home
+from ..jobs.state_dir import Home, room_fix
+from ..jobs.store.store import Store
 from ..storage import load_storages
 from .audit_log import Audit
 from .data.storages import Storages
 from .profiles import Profiles
 
 _LOW_DISK = 1 << 30
+# Ids of jobs in one finding.
+_MOST_IDS = 10
 
 
 def examine(home: Home, storages: Storages) -> list[Finding]:
@@ -107,11 +110,12 @@ async def _folder(backend: Backend) -> str:
 
 def _state(home: Home) -> Finding:
     try:
-        with tempfile.NamedTemporaryFile(dir=home.create().path):
-            pass
-        os.listdir(home.jobs)
+        os.listdir(home.create().jobs)
     except (PaiError, OSError) as error:
         return Finding("bad", _("state folder"), str(error), _("Choose another folder with JUPYTER_PAI_HOME."))
+    if trouble := filesystem.write_error(home.path):
+        text = _("{file} cannot be written: {error}.").format(file=home.path, error=trouble.strerror)
+        return Finding("bad", _("state folder"), text, room_fix(trouble))
     if home.path.stat().st_mode & 0o077:
         text = _("Other users can access {path}.").format(path=home.path)
         return Finding("warn", _("state folder"), text, f"chmod 700 {home.path}")
@@ -126,6 +130,8 @@ def _disk(home: Home) -> Finding:
 
 def shared(home: Home) -> list[Finding]:
     """Return findings about a state folder on a network disk or without locks."""
+    if filesystem.write_error(home.path):
+        return []  # The state folder has a finding of its own.
     try:
         lock_error = filesystem.lock_error(home.path)
     except OSError as error:
@@ -146,12 +152,43 @@ def _database(home: Home) -> Finding:
             database.execute("BEGIN IMMEDIATE")
             database.execute("ROLLBACK")
             mode = database.execute("PRAGMA journal_mode").fetchone()[0]
-            check = database.execute("PRAGMA quick_check(1)").fetchone()[0]
+            check = database.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if check != "ok":
             return Finding("bad", _("database"), check, _("Move it away. It is rebuilt from the files of the jobs."))
     except sqlite3.Error as error:
-        return Finding("bad", _("database"), str(error), _("Another process is using it. Try again later."))
+        trouble = filesystem.write_error(home.path)
+        fix = room_fix(trouble) if trouble else _("Another process is using it. Try again later.")
+        return Finding("bad", _("database"), str(error), fix)
     return Finding("ok", _("database"), f"SQLite {sqlite3.sqlite_version}, {mode}")
+
+
+def records(home: Home, store: Store) -> list[Finding]:
+    """Compare the rows of all jobs with their records, and replace damaged ones. Blocks."""
+    try:
+        before = store.jobs.differences()
+        for job_id in before:
+            with contextlib.suppress(PaiError, OSError):  # The disk is full or read-only.
+                store.jobs.mend(job_id).result()
+        after = store.jobs.differences() if before else {}
+    except PaiError:
+        return []  # The database has a finding of its own.
+    groups = {
+        _("repaired"): ([job_id for job_id in before if job_id not in after], ""),
+        _("files are missing"): (
+            [job_id for job_id, kind in after.items() if kind == "files"],
+            _("Delete them: %pai delete ID"),
+        ),
+        _("damaged"): (
+            [job_id for job_id, kind in after.items() if kind != "files"],
+            _("Remove their folders in {path}.").format(path=home.jobs),
+        ),
+    }
+    findings = [
+        Finding("warn", _("jobs"), f"{state}: {', '.join(ids[:_MOST_IDS])}{' …' if len(ids) > _MOST_IDS else ''}", fix)
+        for state, (ids, fix) in groups.items()
+        if ids
+    ]
+    return findings or [Finding("ok", _("jobs"), _("the database agrees with the files of the jobs"))]
 
 
 def _labextension() -> Finding:

@@ -12,7 +12,7 @@ import contextlib
 import shutil
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any
@@ -20,7 +20,8 @@ from typing import Any
 from ..backends import load_backends
 from ..backends.base import Finding
 from ..config.settings import DiskSettings
-from ..core.errors import PaiError
+from ..core.errors import PaiError, StateError
+from ..core.filesystem import write_error
 from ..core.i18n import _
 from ..core.lease import Lease
 from ..core.text import parse_size, show_size
@@ -73,6 +74,7 @@ class Retention:
         self.home = home
         self.store = store
         self.profiles = profiles
+        self._reserve = store.database.reserve
         self._closed = threading.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -88,14 +90,18 @@ class Retention:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def clean_up(self, first: float = _FIRST_CLEANUP, interval: float = _CLEANUP_INTERVAL) -> None:
-        """Finish interrupted removals, then sweep periodically."""
-        await asyncio.to_thread(self.finish_removals)
+        """Finish interrupted removals, then mend the database and sweep periodically."""
+        # A submit reports a full disk and invalid settings.
+        with contextlib.suppress(PaiError, OSError):
+            await asyncio.to_thread(self.finish_removals)
+        await asyncio.to_thread(self._reserve.keep)
         for pause in chain([first], repeat(interval)):
             await asyncio.sleep(pause)
-            # A submit reports a full disk and invalid settings.
             with contextlib.suppress(PaiError, OSError):
+                await asyncio.to_thread(self.store.mend)
                 await asyncio.to_thread(self.measure)
                 await asyncio.to_thread(self.sweep)
+            await asyncio.to_thread(self._reserve.keep)
 
     def limit(self, settings: DiskSettings) -> int:
         """Return the limit in bytes above which users are warned."""
@@ -126,7 +132,11 @@ class Retention:
 
     def measure(self, at_most: int | None = None, again: str = "") -> None:
         """Measure new finished jobs, environments and inputs, and the job `again`: it may have finished before all of
-        its files were written. May block."""
+        its files were written. On a full disk, no sizes are stored. May block."""
+        with contextlib.suppress(StateError):
+            self._measure(at_most, again)
+
+    def _measure(self, at_most: int | None, again: str) -> None:
         usage = self.store.disk_usage
         if again:
             usage.forget(f"jobs/{again}").result()
@@ -143,8 +153,19 @@ class Retention:
         usage.record(sizes | {"sources": disk.taken(self.home.sources)}).result()
 
     def _entry_sizes(self) -> dict[str, int]:
-        """Return the measured bytes of environments and staged inputs, by their paths in the state folder."""
+        """Return the stored bytes of environments and staged inputs, by their paths in the state folder."""
         return self.store.disk_usage.sizes("environments/") | self.store.disk_usage.sizes("inputs/")
+
+    def _current_sizes(self) -> dict[str, int]:
+        """Return the bytes of environments and staged inputs, measured here if they are not stored."""
+        sizes = self._entry_sizes()
+        new = [entry.path for entry in disk.entries(self.home) if entry.used_at and entry.path not in sizes]
+        return sizes | {path: disk.taken(self.home.path / path) for path in new}
+
+    def _finished_jobs(self, where: str = "1", arguments: Sequence[object] = ()) -> list[FinishedJob]:
+        """Return the finished jobs with their sizes, newest first."""
+        jobs = self.store.disk_usage.finished_jobs(where, arguments)
+        return [job if job.bytes is not None else job._replace(bytes=self._size(job.id)) for job in jobs]
 
     def _size(self, job_id: str) -> int:
         """Return the bytes of a job, without shared packed code."""
@@ -156,14 +177,14 @@ class Retention:
     def use(self) -> dict[str, Any]:
         """Return the disk usage as JSON: bytes and counts by kind, and the largest jobs. May block."""
         self.measure()
-        ended = self.store.disk_usage.finished_jobs()
+        ended, sizes = self._finished_jobs(), self._current_sizes()
         parts = {
             "jobs": [job.bytes or 0 for job in ended],
             "running": [self._size(job.id) for job in self.store.jobs.active()],
-            "environments": self.store.disk_usage.sizes("environments/").values(),
-            "inputs": self.store.disk_usage.sizes("inputs/").values(),
+            "environments": [size for path, size in sizes.items() if path.startswith("environments/")],
+            "inputs": [size for path, size in sizes.items() if path.startswith("inputs/")],
             "sources": [*map(disk.taken, self.home.sources.glob("*.tar.gz"))],
-            "database": [sum(map(disk.taken, self.home.path.glob("pai.sqlite3*")))],
+            "database": [sum(map(disk.taken, (*self.home.path.glob("pai.sqlite3*"), self._reserve.folder)))],
         }
         return {
             "path": str(self.home.path),
@@ -185,7 +206,7 @@ class Retention:
             environments = list(self._environments(0 if criteria.environments else self._unused_since()))
         if criteria.names_jobs:
             query = JobFilter(criteria.status, labels=criteria.labels)
-            finished = self.store.disk_usage.finished_jobs(query.where, query.arguments)
+            finished = self._finished_jobs(query.where, query.arguments)
             jobs = [job for job in finished if _matches(job, criteria)][criteria.keep or 0 :]
         return [self._candidate(job) for job in jobs], environments
 
@@ -201,7 +222,7 @@ class Retention:
     def _environments(self, before: float) -> Iterator[Candidate]:
         """Yield environments and staged inputs that no job uses or has used since `before`; regardless of time if it
         is 0."""
-        sizes = self._entry_sizes()
+        sizes = self._current_sizes()
         used = {uri for job in self.store.jobs.active() for uri in job.staged_spec.inputs.values()}
         for entry in disk.entries(self.home):
             in_use = entry.in_use or any(entry.key in uri for uri in used)
@@ -246,12 +267,27 @@ class Retention:
         self.store.jobs.check_deletable(job.id, gone=gone)
         if job.remote_id and load_backends().get(job.backend):
             await self.profiles.backend_of(job).delete(job.remote_id)
-        await asyncio.wrap_future(self.store.jobs.delete(job.id, gone=gone))
+        try:
+            await asyncio.wrap_future(self.store.jobs.delete(job.id, gone=gone))
+        except StateError:
+            # Without room to change the database, removing the files first makes it.
+            if not await asyncio.to_thread(self._make_room, job):
+                raise
+            await asyncio.wrap_future(self.store.jobs.delete(job.id, gone=gone))
         await asyncio.to_thread(self._remove_files, job.id, job.source_digest)
+
+    def _make_room(self, job: Job) -> bool:
+        """Remove the files of a job if the disk is full. Return whether they were removed."""
+        if not write_error(self.home.path) or not disk.remove(self.home.job(job.id).path):
+            return False
+        if job.source_digest:
+            disk.remove_source(self.home.sources / f"{job.source_digest}.tar.gz")
+        return True
 
     def _remove_files(self, job_id: str, digest: str = "") -> None:
         if disk.remove(self.home.job(job_id).path):
-            self.store.disk_usage.confirm_removal(job_id).result()
+            with contextlib.suppress(StateError):  # A full disk; the next engine confirms it.
+                self.store.disk_usage.confirm_removal(job_id).result()
         if digest:
             disk.remove_source(self.home.sources / f"{digest}.tar.gz")
 

@@ -19,6 +19,7 @@ from ..backends.base import Capability, Finding
 from ..backends.reports import Report
 from ..cloud import http as transport
 from ..config.secret_store import SecretStore
+from ..core import filesystem
 from ..core.errors import Conflict, NotFound, SettingsError
 from ..core.i18n import _
 from ..jobs import provenance
@@ -100,6 +101,7 @@ class JobService:
             chosen = self.profiles.settings().pick(profile, backend)
             return await asyncio.to_thread(doctor.examine_profile, self.storages, chosen)
         findings = await asyncio.to_thread(doctor.examine, self.home, self.storages)
+        findings += await asyncio.to_thread(doctor.records, self.home, self.store)
         findings += await asyncio.to_thread(doctor.audited, self.profiles, self.audit)
         return findings + await asyncio.to_thread(self.retention.findings)
 
@@ -120,9 +122,12 @@ class JobService:
         `listed`: as an item of a list, which has hundreds of them: without its large fields, with the first metrics
         only, and with short texts.
         """
+        job = self.watcher.current(job)
         folder = self.home.job(job.id)
         series = Series(folder.series)
         cursor = series.cursor()
+        if series.is_damaged and job.status.ended:
+            self.watcher.read_again(job)
         report, capabilities = self.watcher.latest(job.id), self.profiles.capabilities(job.backend)
         is_running = job.status is JobStatus.RUNNING
         # The best source first.
@@ -168,7 +173,7 @@ class JobService:
             NotFound: if the instance does not exist.
         """
         # Read before the log: the log of a finished job is complete.
-        ended = self.store.jobs.status(job.id).ended
+        ended = self.watcher.has_ended(job.id)
         names = (merged and not instance and instances(self.home.job(job.id).log)) or [instance]
         return LogView(self._views, [self.log(job, name) for name in names], ended=ended)
 
@@ -213,7 +218,7 @@ class JobService:
         with self.watcher.watch(job.id):
             while True:
                 # Read before the log: the log of a finished job is complete.
-                ended = self.store.jobs.status(job.id).ended
+                ended = self.watcher.has_ended(job.id)
                 log = self.log(job, instance)
                 offset = log.from_latest(offset, latest) if latest else offset
                 while data := log.read(offset, _PIECE):
@@ -241,7 +246,7 @@ class JobService:
         at, known = dict(counts), dict(sources or {})
         with self.watcher.watch(job.id):
             while True:
-                ended = self.store.jobs.status(job.id).ended
+                ended = self.watcher.has_ended(job.id)
                 metrics = self.metrics(job, system=system)
                 while points := await asyncio.to_thread(_new_points, metrics, at, known, most):
                     at |= {name: part["end"] for name, part in points.items()}
@@ -268,9 +273,9 @@ class JobService:
         """
         async with asyncio.timeout(timeout):
             with self.watcher.watch(job.id):
-                while not self.store.jobs.status(job.id).ended:
+                while not self.watcher.has_ended(job.id):
                     await asyncio.sleep(self.timings.watched)
-        return self.store.jobs.get(job.id)
+        return self.watcher.current(self.store.jobs.get(job.id))
 
     async def stop(self, word: str) -> Job:
         """Request the end of a job, which follows later. Does nothing if it has finished.
@@ -292,9 +297,12 @@ class JobService:
 
     async def _silent(self, job: Job) -> Report | None:
         """Return the report on a job whose host does not respond; otherwise None."""
-        remote_id = job.remote_id or job.id
-        report = (await self.profiles.backend_of(job).poll([remote_id])).get(remote_id)
+        report = await self._report(job)
         return report if report and report.silent else None
+
+    async def _report(self, job: Job) -> Report | None:
+        remote_id = job.remote_id or job.id
+        return (await self.profiles.backend_of(job).poll([remote_id])).get(remote_id)
 
     async def rename_notebook(self, old: str, new: str) -> None:
         """Assign the jobs of a renamed notebook to its new path. Both are absolute, without links."""
@@ -310,9 +318,19 @@ class JobService:
             Conflict: if it is active, pinned, or an active job uses its files.
         """
         job = self.store.jobs.find(word)
-        gone = force and not job.status.ended and await self._silent(job) is not None
+        gone = not job.status.ended and await self._is_over(job, force=force)
         await self.retention.delete(job, gone=gone)
         return job
+
+    async def _is_over(self, job: Job, *, force: bool) -> bool:
+        """Return whether an active job can be deleted: its end could not be stored on a full disk, or with `force`, its
+        host does not respond."""
+        if force and await self._silent(job):
+            return True
+        if not await asyncio.to_thread(filesystem.write_error, self.home.path):
+            return False
+        report = await self._report(job)
+        return report is not None and report.status.ended
 
 
 def _dump(job: Job, *, listed: bool) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Annotated
 
 from pydantic import (
+    AfterValidator,
     Field,
     PlainSerializer,
     SerializationInfo,
@@ -63,6 +64,12 @@ UserText = Annotated[
 ]
 
 
+def _in_utc(time: datetime) -> datetime:
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+# A damaged record may have lost the zone. Times with and without one cannot be compared.
+Time = Annotated[datetime, AfterValidator(_in_utc)]
 # Fields that items of a list lack: their sizes have no small limit.
 UNLISTED = {"spec", "inputs", "output_parameters", "notes"}
 
@@ -80,9 +87,9 @@ class Job(Value):
     fix: UserText = Field("", description="Suggested fix.")
     exit_code: int | None = Field(None, description="Exit code of the command; 128 + n if it was killed by signal n.")
     remote_id: str = Field("", description="The platform's id of the job.")
-    submitted_at: datetime
-    started_at: datetime | None = None
-    ended_at: datetime | None = None
+    submitted_at: Time
+    started_at: Time | None = None
+    ended_at: Time | None = None
     inputs: dict[str, str] = Field(
         {}, description="Input channels as resolved for the platform, name to URI, if they differ from the spec."
     )

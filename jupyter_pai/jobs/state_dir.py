@@ -10,12 +10,11 @@ import base64
 import contextlib
 import errno
 import json
-import logging
 import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -29,8 +28,6 @@ from ..core.lease import Lease
 
 if TYPE_CHECKING:
     from .job import Job
-
-_log = logging.getLogger(__name__)
 
 # Errors of a full disk.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -100,16 +97,20 @@ class Home:
             return path.read_text("utf-8").strip()
 
     def create(self) -> Home:
-        """Create the missing folders.
+        """Create the missing folders. One that has jobs may be full or read-only: they can be read.
 
         Raises:
-            StateError: naming the folder that cannot be created or written.
+            StateError: naming the folder that cannot be created, or that has no jobs and cannot be written.
         """
-        with state_errors(self.path):
-            for folder in (self.path, self.jobs, self.sources, self.environments, self.inputs, self.interpreters):
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not os.access(self.path, os.W_OK | os.X_OK):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        try:
+            with state_errors(self.path):
+                for folder in (self.path, self.jobs, self.sources, self.environments, self.inputs, self.interpreters):
+                    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                if not os.access(self.path, os.W_OK | os.X_OK):
+                    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        except StateError:
+            if not os.access(self.jobs, os.R_OK | os.X_OK):
+                raise
         return self
 
 
@@ -123,13 +124,15 @@ def state_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        fix = _("Make it writable, or set JUPYTER_PAI_HOME to another folder.")
-        if error.errno in FULL:
-            fix = _("Free disk space. To delete a job: %pai delete ID")
-        raise StateError(
-            _("Cannot use the state folder {path}: {error}.").format(path=path, error=error.strerror or error),
-            fix=fix,
-        ) from error
+        text = _("Cannot use the state folder {path}: {error}.")
+        raise StateError(text.format(path=path, error=error.strerror or error), fix=room_fix(error)) from error
+
+
+def room_fix(error: OSError) -> str:
+    """Return the fix for an error of writing in the state folder."""
+    if error.errno in FULL:
+        return _("Free disk space. To delete a job: %pai delete ID")
+    return _("Make it writable, or set JUPYTER_PAI_HOME to another folder.")
 
 
 def _default() -> str:
@@ -304,19 +307,20 @@ class JobRecord:
         spec = JobSpec.model_validate_json(folder.spec.read_text("utf-8"), context=STORED)
         try:
             job = Job.model_validate(values["job"] | {"spec": spec}, context=STORED)
-            return JobRecord(job, values["key"], values["attach_key"], tuple(values["uses"]))
-        except (KeyError, TypeError) as error:
+            record = JobRecord(job, values["key"], values["attach_key"], tuple(values["uses"]))
+            "".join((record.key, record.attach_key, *record.uses)).encode()
+        except (KeyError, TypeError, RecursionError) as error:
             raise ValueError(f"{folder.record}: {error!r}") from None
+        if job.id != folder.id:
+            raise ValueError(f"{folder.record} is the record of job {job.id}")
+        return record
 
 
-def read_records(jobs: Path) -> Iterator[JobRecord]:
-    """Read the records of all jobs that have one, in the order of their submission."""
-    records = []
-    for path in sorted(jobs.iterdir()) if jobs.is_dir() else ():
-        try:
-            records.append(JobRecord.read(JobFolder(path)))
-        except FileNotFoundError:
-            continue  # Its submit was interrupted before the job was stored.
-        except (OSError, ValueError) as error:
-            _log.error("Cannot add the job in %s to the database: %s", path, error)
-    return iter(sorted(records, key=lambda record: record.job.submitted_at))
+def recorded_jobs(jobs: Path, known: Set[str]) -> list[str]:
+    """Return the ids of the jobs that have a record and are not `known`."""
+    try:
+        names = {*os.listdir(jobs)} - known
+    except FileNotFoundError:
+        return []
+    # Without a record, the submit was interrupted before the job was stored.
+    return sorted(name for name in names if JobFolder(jobs / name).record.exists())

@@ -21,7 +21,7 @@ from ...core.errors import BackendError
 from ...core.host import boot_id, start_time
 from ...core.i18n import _
 from ...core.secret import Secret
-from ...jobs.state_dir import JobFolder
+from ...jobs.state_dir import FULL, JobFolder
 from .liveness import sign, starter_of
 from .queue import Capacity, Need
 
@@ -157,10 +157,18 @@ def read_result(folder: JobFolder) -> Result | None:
 
 def request_stop(folder: JobFolder) -> None:
     """Request the end of a job: by a file, and by a signal if its supervisor is reachable."""
-    (folder.path / "stop").touch()
+    unmarked: OSError | None = None
+    try:
+        (folder.path / "stop").touch()
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        unmarked = error
     words, starter = _started(folder), starter_of(folder)
     is_here = words[2:4] == [boot_id(), os.uname().nodename]
     if not is_here or (starter and not starter.is_of_this_boot):
+        if unmarked:
+            raise unmarked
         return
     with contextlib.suppress(ProcessLookupError):
         descriptor = os.pidfd_open(int(words[0]))

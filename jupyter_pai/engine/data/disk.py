@@ -77,7 +77,8 @@ def remove(path: Path) -> bool:
 def entries(home: Home) -> list[CacheEntry]:
     """Return all environments and staged inputs, including incomplete ones."""
     found = []
-    for folder in sorted([*home.environments.iterdir(), *home.inputs.iterdir()]):
+    places = [place for place in (home.environments, home.inputs) if place.is_dir()]
+    for folder in sorted(folder for place in places for folder in place.iterdir()):
         is_input = folder.parent == home.inputs
         if (folder / "data" if is_input else folder).is_dir():
             with contextlib.suppress(FileNotFoundError):
@@ -97,9 +98,12 @@ def _lease(folder: Path) -> Lease:
 
 def _is_locked(folder: Path) -> bool:
     lease = _lease(folder)
-    is_free = lease.acquire()
-    lease.release()
-    return not is_free
+    try:
+        return not lease.acquire()
+    except OSError:  # No room for the file of the lock.
+        return True
+    finally:
+        lease.release()
 
 
 def remove_entry(folder: Path) -> bool:

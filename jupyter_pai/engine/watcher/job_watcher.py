@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -26,6 +27,8 @@ from ...storage.local import path_of
 from .remote_metrics import RemoteMetrics
 from .remote_sync import RemoteSync
 from .timings import Timings
+
+_log = logging.getLogger(__name__)
 
 _TAIL = 1 << 16
 # Chunks of a log read between two polls, and threads that read them.
@@ -61,6 +64,7 @@ class WatchedJob:
         self.next_poll = 0.0  # By the monotonic clock.
         self.last_poll = 0.0
         self.is_done = False  # The job has finished and is stored.
+        self.is_unstored = False  # The job has finished, and the disk has no room to store it.
         self.is_owned = False  # This process held the lease at the last poll.
         # The kind of the last error of its platform, once stored.
         self.last_error = ""
@@ -93,6 +97,17 @@ class WatchedJob:
             self._writer.name_sources({definition.name for definition in self.job.spec.metric_definitions})
         complete = [reader.advance(self._writer, ended=ended) for reader in self.readers]
         return all(complete)
+
+    def read_again(self) -> None:
+        """Read the metrics of a finished job from the start, unless another process does."""
+        try:
+            if self.lease.acquire():
+                while not self.advance(True):
+                    pass
+        except OSError as error:
+            _log.error("Cannot read the metrics of job %s again: %s", self.job.id, error)
+        finally:
+            self.lease.release()
 
     def _read_all(self) -> None:
         """Read all local data."""
@@ -136,6 +151,13 @@ class WatchedJob:
             "output_parameters": report.output_parameters,
         }
 
+    def ended_job(self, job: Job) -> Job:
+        """Return the job with the end in the last report."""
+        report = self.report
+        fields = {"status": report.status, "platform_status": report.platform_status, "reason": report.reason}
+        ended = {"exit_code": report.exit_code, "ended_at": report.ended_at or now()}
+        return job.model_copy(update=fields | ended)
+
     def _tail(self, instance: str) -> str:
         names = [instance] if instance else instances(self.folder.log)
         log = LogFile(self.folder.log, names[0]) if names else None
@@ -158,6 +180,11 @@ class Recorder:
     def close(self) -> None:
         """Wait for running reads."""
         self._threads.shutdown()
+
+    def read_again(self, watch: WatchedJob) -> None:
+        """Read the metrics of a finished job again in the background."""
+        with contextlib.suppress(RuntimeError):  # Closed meanwhile.
+            self._threads.submit(watch.read_again)
 
     @staticmethod
     def has_changes(watch: WatchedJob, report: Report) -> bool:

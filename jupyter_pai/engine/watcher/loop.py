@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from ...backends.base import Backend, Capability
 from ...backends.reports import Report
 from ...core.errors import NotFound, PaiError
+from ...core.filesystem import write_error
 from ...core.i18n import _
 from ...core.lease import Lease
 from ...jobs.job import Job, JobStatus, now
@@ -68,6 +69,8 @@ class Watcher:
         # When the loop polls next, unless it is woken.
         self._wakes_at = 0.0
         self._task: asyncio.Task[None] | None = None
+        # Finished jobs whose metrics were read again.
+        self._read_again: set[str] = set()
         # The kinds of errors that were logged.
         self._logged: set[str] = set()
 
@@ -98,7 +101,7 @@ class Watcher:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(patience):
                     await asyncio.wait(self._first_polls)
-                    while any(watch.report.status.ended for watch in self._watches.values()):
+                    while any(watch.report.status.ended and not watch.is_unstored for watch in self._watches.values()):
                         await asyncio.sleep(self.timings.watched)
             self._first_polls = ()
 
@@ -108,14 +111,33 @@ class Watcher:
         self._wake.set()
 
     def _add(self, job: Job, lease: Lease | None = None) -> None:
+        self._watches[job.id] = self._watched_job(job, lease)
+
+    def _watched_job(self, job: Job, lease: Lease | None = None) -> WatchedJob:
         folder = self.home.job(job.id)
         remote = RemoteSync(folder, self.store, self.timings, event_files_of(job, folder, self.storages.of))
-        self._watches[job.id] = WatchedJob(job, folder, lease or Lease(folder.lease), remote)
+        return WatchedJob(job, folder, lease or Lease(folder.lease), remote)
+
+    def read_again(self, job: Job) -> None:
+        """Read the metrics of a finished job again in the background, once: their cursor is damaged."""
+        if job.id not in self._read_again:
+            self._read_again.add(job.id)
+            self.recorder.read_again(self._watched_job(job))
 
     def latest(self, job_id: str) -> Report | None:
         """Return the last report of a watched job."""
         watch = self._watches.get(job_id)
         return watch.report if watch else None
+
+    def current(self, job: Job) -> Job:
+        """Return a job with its end, if that could not be stored because the disk is full or read-only."""
+        watch = self._watches.get(job.id)
+        return watch.ended_job(job) if watch and watch.is_unstored and not job.status.ended else job
+
+    def has_ended(self, job_id: str) -> bool:
+        """Return whether a job has ended, stored or not."""
+        watch = self._watches.get(job_id)
+        return bool(watch and watch.is_unstored) or self.store.jobs.status(job_id).ended
 
     @contextmanager
     def watch(self, job_id: str) -> Iterator[None]:
@@ -281,6 +303,8 @@ class Watcher:
             if watch.is_done:
                 self._drop(watch)
         except Exception as error:
+            trouble = await asyncio.to_thread(write_error, self.home.path)
+            watch.is_unstored = report.status.ended and trouble is not None
             self._log(error)  # An unreadable job must not block others.
         finally:
             del self._busy[watch.job.id]

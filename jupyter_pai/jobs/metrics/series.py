@@ -195,14 +195,24 @@ class Series:
         self.folder = folder
         self.cursor_file = folder / "cursor.json"
         self.texts_file = folder / "texts.jsonl"
+        self.is_damaged = False
 
     def cursor(self) -> Cursor:
         """Return the current cursor. Metrics are in the order of their first appearance. A damaged file counts as empty
-        until the job's watcher repairs it."""
+        until the metrics are read again; `is_damaged` is set."""
         try:
-            return _CURSOR.validate_json(self.cursor_file.read_bytes(), strict=True)
-        except (FileNotFoundError, ValueError):
+            return self._stored_cursor()
+        except FileNotFoundError:
             return Cursor()
+        except (OSError, ValueError):
+            self.is_damaged = True
+            return Cursor()
+
+    def _stored_cursor(self) -> Cursor:
+        cursor = _CURSOR.validate_json(self.cursor_file.read_bytes(), strict=True)
+        if cursor.counts.keys() != cursor.files.keys():
+            raise ValueError("files are missing")
+        return cursor
 
     def read(self, name: str, start: int = 0, end: int | None = None) -> list[MetricPoint]:
         """Return the points of a metric with index `start` up to `end`, in order. Empty for an unknown name."""
@@ -265,16 +275,14 @@ class SeriesWriter(Series):
         if not self.cursor_file.exists():
             return Cursor()
         try:
-            cursor = _CURSOR.validate_json(self.cursor_file.read_bytes(), strict=True)
-            if cursor.counts.keys() != cursor.files.keys():
-                raise ValueError("files are missing")
+            cursor = self._stored_cursor()
             for name, count in cursor.counts.items():
                 if self._file(cursor.files[name]).stat().st_size < count * _POINT.size:
                     raise ValueError(f"{name}: points are missing")
             if cursor.texts and self.texts_file.stat().st_size < cursor.texts:
                 raise ValueError("texts are missing")
             return cursor
-        except (FileNotFoundError, ValueError) as error:
+        except (OSError, ValueError) as error:
             aside = self.cursor_file.with_suffix(".damaged")
             _log.warning("%s is damaged (%s): metrics are read again from the start; it is now %s.",
                          self.cursor_file, error, aside.name)  # fmt: skip

@@ -1,7 +1,9 @@
-"""The SQLite file of a state folder: connections, migrations, and repair of a damaged file.
+"""The SQLite file of a state folder: reads, write transactions, and repair of a damaged file.
 
-One thread of a process writes. Each thread reads over its own connection. Write transactions begin IMMEDIATE: in a
-deferred one, upgrading from reading to writing fails at once if another process writes too, regardless of the timeout.
+One thread of a process writes. Write transactions begin IMMEDIATE: in a deferred one, upgrading from reading to writing
+fails at once if another process writes too, regardless of the timeout.
+
+If the file cannot be opened on a full or read-only disk, reads get an index of the job files in memory.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -23,188 +25,209 @@ from ...core import filesystem
 from ...core.cleanup import on_failure
 from ...core.errors import StateError
 from ...core.i18n import _
+from ..state_dir import room_fix
+from .connections import Readers, connect, file_of, memory, run
+from .reserve import Reserve
+from .schema import migrate
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-# `user_version` of a database is the number of migrations applied. Never change a released one.
-_MIGRATIONS = (
-    """
-    CREATE TABLE job (
-        id TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, attach_key TEXT NOT NULL, name TEXT NOT NULL,
-        backend TEXT NOT NULL, profile TEXT NOT NULL, remote_id TEXT NOT NULL,
-        status TEXT NOT NULL, ended INTEGER NOT NULL, submitted_at REAL NOT NULL, started_at REAL, ended_at REAL
-    );
-    CREATE INDEX job_by_time ON job (submitted_at DESC);
-    CREATE INDEX job_running ON job (ended) WHERE NOT ended;
-    CREATE INDEX job_by_attach_key ON job (attach_key);
-    CREATE TABLE job_spec (job_id TEXT PRIMARY KEY REFERENCES job ON DELETE CASCADE, spec TEXT NOT NULL);
-    CREATE TABLE job_detail (job_id TEXT PRIMARY KEY REFERENCES job ON DELETE CASCADE, detail TEXT NOT NULL);
-    CREATE TABLE label (
-        job_id TEXT NOT NULL REFERENCES job ON DELETE CASCADE, key TEXT NOT NULL, value TEXT NOT NULL,
-        PRIMARY KEY (job_id, key)
-    ) WITHOUT ROWID;
-    CREATE INDEX label_by_value ON label (key, value);
-    CREATE TABLE hyperparameter (
-        job_id TEXT NOT NULL REFERENCES job ON DELETE CASCADE, name TEXT NOT NULL, value TEXT NOT NULL,
-        PRIMARY KEY (job_id, name)
-    ) WITHOUT ROWID;
-    CREATE TABLE event (
-        id INTEGER PRIMARY KEY AUTOINCREMENT, job_id TEXT NOT NULL, time REAL NOT NULL, kind TEXT NOT NULL,
-        data TEXT NOT NULL
-    );
-    CREATE INDEX event_by_job ON event (job_id, id);
-    """,
-    """
-    ALTER TABLE job ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;
-    CREATE TABLE job_use (
-        used_id TEXT NOT NULL, job_id TEXT NOT NULL REFERENCES job ON DELETE CASCADE, PRIMARY KEY (used_id, job_id)
-    ) WITHOUT ROWID;
-    CREATE INDEX job_use_by_job ON job_use (job_id);
-    CREATE TABLE disk_use (path TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID;
-    CREATE TABLE removal (job_id TEXT PRIMARY KEY) WITHOUT ROWID;
-    """,
-    # Sorted lists: one covering index per sort order. Numeric hyperparameters are sorted as numbers.
-    """
-    ALTER TABLE hyperparameter ADD COLUMN number REAL;
-    ALTER TABLE hyperparameter ADD COLUMN submitted_at REAL;
-    UPDATE hyperparameter SET number = number_of(value),
-        submitted_at = (SELECT submitted_at FROM job WHERE id = job_id);
-    CREATE INDEX hyperparameter_by_value ON hyperparameter (name, number, value, submitted_at DESC, job_id);
-    CREATE INDEX job_by_submission ON job (submitted_at, id DESC);
-    CREATE INDEX job_by_name ON job (name COLLATE NOCASE, submitted_at DESC, id);
-    CREATE INDEX job_by_status ON job (status, submitted_at DESC, id);
-    DROP INDEX job_by_time;
-    """,
-    # Labels moved from the spec to the job's details. Raises the version so that older releases refuse the file.
-    "",
-    # The notebook from which a job was submitted.
-    """
-    ALTER TABLE job ADD COLUMN notebook TEXT NOT NULL DEFAULT '';
-    CREATE INDEX job_by_notebook ON job (notebook, submitted_at DESC, id);
-    """,
-    # Texts of jobs are stored with their originals. Raises the version so that older releases refuse the file.
-    "",
+# Pages up to which the whole file is checked when it is opened, in some milliseconds.
+_CHECKED = 1000
+# Errors of SQLite if it cannot create or extend its files.
+_NO_ROOM = frozenset(
+    {
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR_WRITE,
+        sqlite3.SQLITE_IOERR_FSYNC,
+        sqlite3.SQLITE_IOERR_TRUNCATE,
+        sqlite3.SQLITE_IOERR_SHMOPEN,
+        sqlite3.SQLITE_IOERR_SHMSIZE,
+        sqlite3.SQLITE_IOERR_SHMMAP,
+    }
 )
+_NO_FILE = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM})
+# Seconds for which an index in memory is used at least.
+_INDEX_AGE = 1.0
+
+# Inserts the jobs that have files but no row. Returns their number.
+Fill = Callable[[sqlite3.Connection], int]
 
 
 class Database:
-    """The database file. `fill` inserts the initial rows of a new file, such as the replacement of a damaged one."""
+    """The database file. `fill` adds missing rows whenever the file is opened: all of them to a new file, such as the
+    replacement of a damaged one."""
 
-    def __init__(self, path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
+    def __init__(self, path: Path, fill: Fill) -> None:
         self.path = path
         self._fill = fill
-        self._local = threading.local()
-        # Each with a lock: closing a connection while another thread reads from it would crash the process.
-        self._readers: dict[sqlite3.Connection, threading.RLock] = {}
-        self._closed = False
+        self.reserve = Reserve(path.parent)
+        self._readers = Readers(path)
+        self._index = _Index(fill)
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
         self._writer = ThreadPoolExecutor(1, "jupyter-pai-store")
         with on_failure(self.close):
-            self._writer.submit(self._open_or_repair).result()
+            self._writer.submit(self._start).result()
 
     def close(self) -> None:
         """Finish pending writes and reads and close the file. Later calls raise a StateError."""
-        self._closed = True
+        self._readers.close()
         self._writer.submit(self._close)
         self._writer.shutdown()
-        for reader, lock in list(self._readers.items()):
-            with lock:
-                reader.close()
+        self._index.close()
 
     def write(self, change: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Run `change` in a transaction on the writer thread. The future raises a StateError if SQLite fails."""
-        return self._writer.submit(self._with_repair, lambda: self._change(change), self._repair)
+        return self._writer.submit(self._write, change)
 
     def read(self, select: Callable[[sqlite3.Connection], T]) -> T:
-        """Return the result of `select` on this thread's connection.
+        """Return the result of `select`.
 
         Raises:
             StateError: in place of SQLite's errors.
         """
-        return self._with_repair(lambda: self._select(select), lambda: self._writer.submit(self._repair).result())
-
-    def _with_repair(self, attempt: Callable[[], T], repair: Callable[[], None]) -> T:
-        """Return the result of `attempt`, repeated once after a repair if the file may be damaged."""
         try:
-            return attempt()
+            return self._persist(lambda: self._select(select), lambda: self._writer.submit(self._repair).result())
         except sqlite3.Error as error:
-            if not _is_damaged(error):
+            if not self._lacks_room(error):
                 raise _unusable(self.path, error) from error
-        except (TypeError, ValueError):
-            pass  # Missing pages can read as empty values. `repair` checks the file.
-        repair()
+            return self._index.read(select)
+
+    def check(self) -> None:
+        """Check the whole file, and replace a damaged one. May block for long."""
+        self.read(_check)
+
+    def _write(self, change: Callable[[sqlite3.Connection], T]) -> T:
         try:
-            return attempt()
+            return self._persist(lambda: self._change(change), self._repair)
         except sqlite3.Error as error:
             raise _unusable(self.path, error) from error
 
+    def _persist(self, attempt: Callable[[], T], repair: Callable[[], None]) -> T:
+        """Return the result of `attempt`, repeated once: after a repair if the file may be damaged, or without the
+        reserve if the disk is full."""
+        try:
+            return attempt()
+        except sqlite3.Error as error:
+            if _is_damaged(error):
+                repair()
+            elif not (self._lacks_room(error) and self.reserve.give_up()):
+                raise
+        except (TypeError, ValueError):
+            repair()  # Missing pages can read as empty values. `repair` checks the file.
+        return attempt()
+
+    def _lacks_room(self, error: sqlite3.Error) -> bool:
+        """Return whether an error means a full or read-only disk."""
+        code = getattr(error, "sqlite_errorcode", 0)
+        may = code in _NO_ROOM or code & 0xFF in _NO_FILE
+        return may and filesystem.write_error(self.path.parent) is not None
+
     def _select(self, select: Callable[[sqlite3.Connection], T]) -> T:
-        connection = self._reader()
-        with self._readers[connection]:
-            if self._closed:
-                connection.close()
-                raise sqlite3.ProgrammingError("closed")
+        self._readers.check_open()
+        if self._file != file_of(self.path):
+            self._writer.submit(self._open_or_repair).result()
+        with self._readers.lend(self._file) as connection:
             return select(connection)
 
-    def _reader(self) -> sqlite3.Connection:
-        if self._closed:
-            raise sqlite3.ProgrammingError("closed")
-        if self._file != _file_of(self.path):
-            self._writer.submit(self._open_or_repair).result()
-        file, connection = getattr(self._local, "reader", (None, None))
-        if connection is None or file != self._file:
-            if connection:
-                del self._readers[connection]
-                connection.close()
-            connection = _connect(self.path)
-            self._local.reader = (self._file, connection)
-            self._readers[connection] = threading.RLock()
-        return connection
-
     def _change(self, change: Callable[[sqlite3.Connection], T]) -> T:
-        if self._connection is None or self._file != _file_of(self.path):
+        if self._connection is None or self._file != file_of(self.path):
             self._connection = self._open()
-        return _run(self._connection, change)
+        return run(self._connection, change)
+
+    def _start(self) -> None:
+        """Open the file. Without room for that, the jobs can be read nevertheless."""
+        try:
+            self._persist(self._open_or_repair, self._repair)
+        except sqlite3.Error as error:
+            if not self._lacks_room(error):
+                raise _unusable(self.path, error) from error
+            _log.warning("Cannot open the database %s: %s. The jobs are read from their files.", self.path, error)
 
     def _open_or_repair(self) -> None:
         try:
-            self._open()
+            connection = self._open()
+            if connection.execute("PRAGMA page_count").fetchone()[0] <= _CHECKED:
+                _check(connection)
         except sqlite3.Error as error:
             if not _is_damaged(error):
-                raise _unusable(self.path, error) from error
+                raise
             self._repair()
 
     def _open(self) -> sqlite3.Connection:
-        """Open the file for writing, and fill a new one."""
+        """Open the file for writing, and add missing rows."""
         self._close()
-        connection = self._connection = _connect(self.path, writer=True)
-        self._file = _file_of(self.path)
-        _run(connection, lambda db: _migrate(db, self._fill))
+        connection = connect(self.path, writer=True)
+        with on_failure(connection.close):
+            file = file_of(self.path)
+            is_new, count = run(connection, lambda db: (migrate(db), self._fill(db)))
+        self._connection, self._file = connection, file
+        if count:
+            text = "The database was rebuilt from" if is_new else "The database was completed by"
+            _log.warning("%s the files of %d jobs.", text, count)
         return connection
 
     def _repair(self) -> None:
         """Replace a damaged file, unless another process already has."""
-        with open(self.path.with_suffix(".lock"), "w") as guard:
-            filesystem.lock(guard.fileno(), fcntl.LOCK_EX)
+        with self._alone():
             try:
                 if self.path.exists() and not self.path.stat().st_size:
-                    raise _damage("empty")  # Reopening it would block on processes that still have it open.
-                _run(self._open(), _check)
+                    raise damage("empty")  # Reopening it would block on processes that still have it open.
+                _check(self._open())
             except sqlite3.Error as error:
                 if not _is_damaged(error):
-                    raise _unusable(self.path, error) from error
+                    raise
                 self._close()
                 _log.warning("The database was damaged. It is kept as %s and rebuilt.", _set_aside(self.path))
                 self._open()
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Exclude repairs of other processes."""
+        try:
+            guard = open(self.path.with_suffix(".lock"), "w")
+        except OSError as error:
+            raise _error(str(error), sqlite3.SQLITE_CANTOPEN) from error
+        with guard:
+            filesystem.lock(guard.fileno(), fcntl.LOCK_EX)
+            yield
 
     def _close(self) -> None:
         if self._connection:
             self._connection.close()
             self._connection = None
+
+
+class _Index:
+    """An index of the job files in memory, made anew when it is old."""
+
+    def __init__(self, fill: Fill) -> None:
+        self._fill = fill
+        self._lock = threading.RLock()
+        self._db: sqlite3.Connection | None = None
+        self._expires = 0.0
+
+    def read(self, select: Callable[[sqlite3.Connection], T]) -> T:
+        """Return the result of `select` on the index."""
+        with self._lock:
+            if self._db is None or time.monotonic() >= self._expires:
+                self.close()
+                begun = time.monotonic()
+                self._db = memory()
+                run(self._db, lambda db: (migrate(db), self._fill(db)))
+                cost = time.monotonic() - begun
+                self._expires = begun + cost + max(_INDEX_AGE, 10 * cost)
+            return select(self._db)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._db:
+                self._db.close()
+                self._db = None
 
 
 class StoreTable:
@@ -235,89 +258,6 @@ def transaction(method: Callable[Concatenate[S, sqlite3.Connection, P], T]) -> C
     return functools.update_wrapper(write, method)
 
 
-def _run(db: sqlite3.Connection, change: Callable[[sqlite3.Connection], T]) -> T:
-    """Run `change` in a transaction."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        result = change(db)
-        db.execute("COMMIT")
-        return result
-    finally:
-        if db.in_transaction:  # SQLite rolls back by itself after some errors.
-            db.execute("ROLLBACK")
-
-
-def _file_of(path: Path) -> tuple[int, int] | None:
-    """Return the device and inode at `path`, which change when another process replaces a damaged file."""
-    try:
-        status = os.stat(path)
-    except FileNotFoundError:
-        return None
-    return status.st_dev, status.st_ino
-
-
-def _connect(path: Path, *, writer: bool = False) -> sqlite3.Connection:
-    """Open a connection that threads may share. `writer` also sets the journal mode.
-
-    The mode is WAL, which needs memory shared by all processes that use the file, unless several hosts may see the
-    disk. An existing file without WAL stays so: the local disk of one host may be a network disk to others.
-    """
-    connection = sqlite3.connect(path, timeout=5, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA foreign_keys = ON")
-    if writer:
-        try:
-            if not _may_have_wal(connection, path) or _journal(connection, "WAL") != "wal":
-                _journal(connection, "TRUNCATE")
-        except sqlite3.Error:
-            connection.close()
-            raise
-    return connection
-
-
-def _may_have_wal(connection: sqlite3.Connection, path: Path) -> bool:
-    if filesystem.network_kind(path.parent):
-        return False
-    is_new = not connection.execute("PRAGMA page_count").fetchone()[0]
-    return is_new or _journal(connection) == "wal" or os.environ.get(filesystem.VARIABLE) == "0"
-
-
-def _journal(connection: sqlite3.Connection, mode: str = "") -> str:
-    """Set the journal mode if `mode` is given. Returns the resulting mode."""
-    query = f"PRAGMA journal_mode = {mode}" if mode else "PRAGMA journal_mode"
-    return str(connection.execute(query).fetchone()[0])
-
-
-def _migrate(db: sqlite3.Connection, fill: Callable[[sqlite3.Connection], None]) -> None:
-    """Apply the missing migrations within a transaction, and `fill` a new file.
-
-    Raises:
-        StateError: if the file has a newer version.
-    """
-    version = int(db.execute("PRAGMA user_version").fetchone()[0])
-    if version > len(_MIGRATIONS):
-        raise StateError(
-            _("The state folder was written by a newer version of jupyter-pai."),
-            fix=_("Upgrade: pip install --upgrade jupyter-pai"),
-        )
-    db.create_function("number_of", 1, number_of, deterministic=True)
-    for script in _MIGRATIONS[version:]:
-        for statement in filter(str.strip, script.split(";")):  # executescript would commit the transaction.
-            db.execute(statement)
-    db.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
-    if version == 0:
-        fill(db)
-
-
-def number_of(text: str) -> float | None:
-    """Parse a number in Python's notation. Returns None for other texts, and for NaN, which cannot be sorted."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if number == number else None
-
-
 def storable(value: Any) -> Any:
     """Replace lone surrogates, as in undecodable file names: SQLite stores valid UTF-8 only."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
@@ -335,13 +275,18 @@ def _check(db: sqlite3.Connection) -> None:
     Raises:
         sqlite3.DatabaseError: if it is damaged.
     """
-    if (result := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-        raise _damage(result)
+    if (result := db.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
+        raise damage(result)
 
 
-def _damage(message: str) -> sqlite3.DatabaseError:
+def damage(message: str) -> sqlite3.DatabaseError:
+    """Return the error for a damaged file."""
+    return _error(message, sqlite3.SQLITE_CORRUPT)
+
+
+def _error(message: str, code: int) -> sqlite3.DatabaseError:
     error = sqlite3.DatabaseError(message)
-    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    error.sqlite_errorcode = code
     return error
 
 
@@ -364,10 +309,11 @@ def _unusable(path: Path, error: sqlite3.Error) -> StateError:
             _("The disk of the database {path} does not support file locks: {error}.").format(path=path, error=refused),
             fix=_("Mount it with locks, or set JUPYTER_PAI_HOME to a folder on another disk."),
         )
+    fix: str = _("Free disk space, or check the permissions of the folder. Set JUPYTER_PAI_HOME to use another folder.")
     if _is_damaged(error):
         fix = _("Move it away. It is rebuilt from the files of the jobs.")
     elif "locked" in str(error):
         fix = _("Another process is using it. Try again later.")
-    else:
-        fix = _("Free disk space, or check the permissions of the folder. Set JUPYTER_PAI_HOME to use another folder.")
+    elif trouble := filesystem.write_error(path.parent):
+        fix = room_fix(trouble)
     return StateError(_("Cannot use the database {path}: {error}.").format(path=path, error=error), fix=fix)

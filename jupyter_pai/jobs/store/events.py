@@ -36,9 +36,7 @@ class EventTable(StoreTable):
             "ORDER BY id LIMIT ?",
             (after, job_id, job_id, limit),
         )
-        return [
-            JobEvent(n, job, datetime.fromtimestamp(time, UTC), kind, _data(data)) for n, job, time, kind, data in rows
-        ]
+        return [event for row in rows if (event := _event(*row))]
 
     @query
     def count(self, db: sqlite3.Connection, job_id: str, kind: str) -> int:
@@ -53,6 +51,14 @@ class EventTable(StoreTable):
 
 def _count(db: sqlite3.Connection, job_id: str, kind: str) -> int:
     return int(db.execute("SELECT count(*) FROM event WHERE job_id = ? AND kind = ?", (job_id, kind)).fetchone()[0])
+
+
+def _event(number: int, job_id: str, time: float, kind: str, data: str) -> JobEvent | None:
+    """Return an event; None for a damaged row."""
+    try:
+        return JobEvent(number, job_id, datetime.fromtimestamp(time, UTC), kind, _data(data))
+    except (ValueError, TypeError, OverflowError, OSError):
+        return None
 
 
 def _data(text: str) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from .connections import lenient_text
+
 # Jobs offered at once, and seconds to wait for a process that holds the file.
 _LIMIT = 50
 _TIMEOUT = 0.2
@@ -49,6 +51,7 @@ def _select(database: Path, query: str, values: tuple[object, ...] = ()) -> list
     address = f"file:{quote(str(database))}?mode=ro"
     try:
         with closing(sqlite3.connect(address, uri=True, timeout=_TIMEOUT)) as db:
+            db.text_factory = lenient_text
             return db.execute(query, values).fetchall()
     except sqlite3.Error:
         return []

@@ -16,7 +16,9 @@ SORTS = {
 }
 
 _SPEC = "id IN (SELECT job_id FROM job_spec WHERE {} = ?)"
-_FOLDER = "json_extract(spec, '$.source.folder')"
+# A damaged spec has no fields.
+_FIELDS = "iif(json_valid(spec), spec, '{}')"
+_FOLDER = f"json_extract({_FIELDS}, '$.source.folder')"
 _LABEL = "SELECT job_id FROM label WHERE key = ? AND value = ?"
 
 Part = tuple[str, list[object]]
@@ -53,7 +55,7 @@ class JobFilter:
             (f"backend IN ({', '.join('?' * len(backends))})", backends),
             ("instr(name, ?)", [name] if name else []),
             ("notebook = ?", [notebook] if notebook else []),
-            (_SPEC.format(f"{_FOLDER} || '/' || json_extract(spec, '$.entry_point')"), [script] if script else []),
+            (_SPEC.format(f"{_FOLDER} || '/' || json_extract({_FIELDS}, '$.entry_point')"), [script] if script else []),
             (f"notebook = '' AND {_SPEC.format(_FOLDER)}", [folder] if folder else []),
         ]
         own = [condition for condition, values in conditions if values]

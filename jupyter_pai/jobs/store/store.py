@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +10,10 @@ from typing import NamedTuple
 
 from .database import Database, StoreTable, query, transaction
 from .events import EventTable
-from .jobs import JobTable, fill
+from .jobs import JobTable
+from .mending import adopt
+
+_log = logging.getLogger(__name__)
 
 
 class Store:
@@ -20,10 +24,16 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         folders = path.parent / "jobs"
-        self.database = Database(path, lambda db: fill(db, folders))
+        self.database = Database(path, lambda db: adopt(db, folders))
         self.jobs = JobTable(self.database, folders)
         self.events = EventTable(self.database)
         self.disk_usage = DiskUsageTable(self.database)
+
+    def mend(self) -> None:
+        """Check the database, and add the jobs that have files but no row. May block for long."""
+        self.database.check()
+        if count := self.jobs.adopt().result():
+            _log.warning("The database was completed by the files of %d jobs.", count)
 
     def close(self) -> None:
         """Finish pending writes and close the file."""
@@ -55,8 +65,9 @@ class DiskUsageTable(StoreTable):
     ) -> list[FinishedJob]:
         """Return the finished jobs, newest first. `where` is the condition of a `JobFilter`."""
         rows = db.execute(
-            "SELECT id, name, status, coalesce(ended_at, submitted_at), pinned, EXISTS (SELECT 1 FROM job_use "
-            "JOIN job AS user ON user.id = job_use.job_id WHERE job_use.used_id = job.id AND NOT user.ended), bytes "
+            "SELECT id, name, status, CAST(coalesce(ended_at, submitted_at) AS REAL), pinned, "
+            "EXISTS (SELECT 1 FROM job_use JOIN job AS user ON user.id = job_use.job_id "
+            "WHERE job_use.used_id = job.id AND NOT user.ended), bytes "
             f"FROM job LEFT JOIN disk_use ON path = 'jobs/' || id WHERE ended AND {where} "
             "ORDER BY submitted_at DESC, id",
             arguments,

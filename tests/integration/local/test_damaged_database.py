@@ -18,6 +18,7 @@ from jupyter_pai.core.errors import StateError
 from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import end_jobs, keep_below, submit, until
+from .damages import Rounds, known, make_ended_jobs
 
 
 def overwritten(path: Path) -> None:
@@ -48,11 +49,6 @@ def gone(path: Path) -> None:
 DAMAGES = [overwritten, cut_off, emptied, no_database, gone]
 
 
-def known(engine: EmbeddedClient) -> list[dict[str, Any]]:
-    """Return all jobs as listed."""
-    return list(engine.call("list_jobs", limit=500)["jobs"])
-
-
 def aside(home: Home) -> list[Path]:
     """Return the damaged files that were set aside."""
     return [path for path in home.path.glob("pai.sqlite3.damaged-*") if path.name.count("-") == 1]
@@ -60,20 +56,9 @@ def aside(home: Home) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def ended_jobs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
-    """A folder whose `state` has 13 jobs that ended in several ways, and the jobs."""
+    """A folder with copies of the state folder of 13 jobs that ended in several ways, and the jobs."""
     folder = tmp_path_factory.mktemp("ended")
-    with pytest.MonkeyPatch.context() as patch:
-        keep_below(folder, patch)
-        engine = EmbeddedClient()
-        for n in range(12):
-            submit(engine, f"echo n={n}; exit {n % 2}", labels={"n": str(n)}, hyperparameters={"lr": n},
-                   metric_definitions=[{"name": "n", "regex": r"n=(\d+)"}], name=f"job {n}").wait()  # fmt: skip
-        engine.submit({"name": "cell", "command": "echo once", "source": {"files": {"a": ""}}}, attach=True)
-        until(lambda: all(job["ended_at"] for job in known(engine)))
-        jobs = known(engine)
-        engine.close()
-    shutil.copytree(folder / "state", folder / "saved", symlinks=True)
-    return folder, jobs
+    return folder, make_ended_jobs(folder)
 
 
 @pytest.fixture
@@ -154,6 +139,125 @@ def test_two_engines_rebuild_the_database_once(home: Home, jobs: list[dict[str, 
     finally:
         one.close()
         other.close()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE job SET status = 'runnong' WHERE id = :id",
+        "UPDATE job SET name = CAST(X'6a6fff2030' AS TEXT) WHERE id = :id",
+        "UPDATE job SET notebook = CAST(X'ff' AS TEXT) WHERE id = :id",
+        "UPDATE job SET submitted_at = 'yesterday' WHERE id = :id",
+        "UPDATE job SET started_at = 1e300, ended_at = 'x' WHERE id = :id",
+        "UPDATE job SET id = 'xxxxxxxx' WHERE id = :id",
+        "UPDATE job SET id = CAST(X'ff' AS TEXT) WHERE id = :id",
+        "UPDATE job_detail SET detail = substr(detail, 1, 9) WHERE job_id = :id",
+        "UPDATE job_detail SET detail = '[]' WHERE job_id = :id",
+        "UPDATE job_spec SET spec = CAST(substr(spec, 1, 20) || X'ff' AS TEXT) WHERE job_id = :id",
+        "DELETE FROM job_detail WHERE job_id = :id",
+        "DELETE FROM job_spec WHERE job_id = :id",
+        "DELETE FROM job WHERE id = :id",
+        "UPDATE event SET data = '{', time = 'x' WHERE job_id = :id",
+    ],
+)
+def test_damaged_row_is_read_from_the_record_and_replaced(home: Home, jobs: list[dict[str, Any]], damage: str) -> None:
+    job_id = jobs[0]["id"]
+    with contextlib.closing(sqlite3.connect(home.database)) as database, database:
+        database.execute(damage, {"id": job_id})
+    engine = EmbeddedClient()
+    try:
+        assert known(engine) == jobs
+        assert engine.call("show", job=job_id)["name"] == jobs[0]["name"]
+        assert engine.call("events")["events"]
+        status = "SELECT status, name FROM job WHERE id = ?"
+        with contextlib.closing(sqlite3.connect(home.database)) as database:
+            database.text_factory = bytes
+            until(lambda: database.execute(status, (job_id,)).fetchall() == [(b"succeeded", b"cell")])
+        assert engine.call("list_jobs", name="cell")["total"] == 1
+        assert job_findings(engine) == ["the database agrees with the files of the jobs"]
+        engine.call("delete", job=job_id)
+        assert known(engine) == jobs[1:]
+    finally:
+        engine.close()
+
+
+def job_findings(engine: EmbeddedClient) -> list[str]:
+    """Return the findings of `doctor` about the rows and records of the jobs."""
+    return [finding["text"] for finding in engine.call("doctor")["findings"] if finding["what"] == "jobs"]
+
+
+def test_doctor_compares_rows_and_records(home: Home, jobs: list[dict[str, Any]]) -> None:
+    """It replaces the damaged ones, and reports jobs without files and jobs that are damaged twice."""
+    changed, unrecorded, gone, lost, vanished = (job["id"] for job in jobs[:5])
+    with contextlib.closing(sqlite3.connect(home.database)) as database, database:
+        database.execute("UPDATE job SET pinned = 1 WHERE id = ?", (changed,))
+        database.execute("UPDATE job SET status = 'x' WHERE id IN (?, ?)", (lost, vanished))
+    home.job(unrecorded).record.write_bytes(b"\0" * 100)
+    home.job(lost).record.write_bytes(b"")
+    for job_id in (gone, vanished):
+        shutil.rmtree(home.job(job_id).path)
+    engine = EmbeddedClient()
+    try:
+        assert {job["id"] for job in known(engine)} == {job["id"] for job in jobs} - {lost, vanished}
+        repaired, missing, damaged = job_findings(engine)
+        assert {*repaired.removeprefix("repaired: ").split(", ")} == {changed, unrecorded}
+        assert (missing, damaged) == (f"files are missing: {gone}", f"damaged: {lost}")
+        with pytest.raises(StateError, match=rf"{lost}.*job\.json.*doctor"):
+            engine.call("show", job=lost)
+        engine.call("delete", job=gone)
+        shutil.rmtree(home.job(lost).path)
+        assert job_findings(engine) == [f"repaired: {lost}"]
+        assert job_findings(engine) == ["the database agrees with the files of the jobs"]
+        assert known(engine) == [job for job in jobs if job["id"] not in (gone, lost, vanished)]
+    finally:
+        engine.close()
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"\0" * 50, b'{"counts": {"n": 3}, "files": {"m": 0}}', None])
+def test_damaged_cursor_of_an_ended_job_is_read_anew(
+    home: Home, jobs: list[dict[str, Any]], damage: bytes | None
+) -> None:
+    cursor = home.job(jobs[1]["id"]).series / "cursor.json"
+    cursor.unlink()
+    if damage is None:
+        cursor.mkdir()
+    else:
+        cursor.write_bytes(damage)
+    engine = EmbeddedClient()
+    try:
+        assert [job["id"] for job in known(engine)] == [job["id"] for job in jobs]
+        until(lambda: known(engine) == jobs)
+    finally:
+        engine.close()
+
+
+def test_engine_adds_jobs_of_a_restored_database_periodically(
+    ended_jobs: tuple[Path, list[dict[str, Any]]], home: Home, jobs: list[dict[str, Any]]
+) -> None:
+    """Also in a running engine. Events stay in order."""
+    engine = EmbeddedClient()
+    service = engine._context.service
+    try:
+        last = service.store.events.last_id()
+        with contextlib.closing(sqlite3.connect(home.database)) as database, database:
+            database.execute("DELETE FROM job WHERE id <> ?", (jobs[0]["id"],))
+        assert known(engine) == jobs[:1]
+        service.store.mend()
+        assert known(engine) == jobs
+        assert service.store.events.last_id() > last
+        shutil.copyfile(ended_jobs[0] / "older" / home.database.name, home.path / "restored")
+        (home.path / "restored").rename(home.database)
+        assert known(engine) == jobs
+    finally:
+        engine.close()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_random_damage_harms_no_whole_job(ended_jobs: tuple[Path, list[dict[str, Any]]], home: Home, seed: int) -> None:
+    """`tests/soak` has many more rounds."""
+    rounds = Rounds(ended_jobs[0], home, ended_jobs[1], seed)
+    rounds.damage_databases(10)
+    rounds.damage_records(10)
 
 
 def test_damaged_job_file_affects_no_other_job(

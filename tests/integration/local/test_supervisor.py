@@ -14,6 +14,7 @@ import pytest
 from jupyter_pai.backends.local import process
 from jupyter_pai.backends.local.supervisor import namespaces
 from jupyter_pai.core.errors import BackendError
+from jupyter_pai.core.secret import Secret
 from jupyter_pai.jobs.state_dir import JobFolder
 
 from ...conftest import NO_ML, processes_of, until
@@ -220,6 +221,19 @@ def test_full_disk_pauses_the_job_and_loses_nothing(small_disk: Path) -> None:
     result = started.end()
     assert result and result.exit_code == 0
     assert started.log == b"".join(b"%d\n" % n for n in range(1, 100_001))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("secrets", [{}, {"KEY": Secret("a-secret-value")}])
+def test_stopped_job_ends_on_a_full_disk(small_disk: Path, mode: str, secrets: dict[str, Secret]) -> None:
+    """Nothing is freed for its last output and its result."""
+    started = Started(small_disk / "job", "yes", mode, secrets=secrets)
+    until(lambda: os.statvfs(small_disk).f_bavail == 0)
+    process.request_stop(started.folder)
+    result = started.end()
+    assert result and result.reason == "stopped"
+    assert processes_of(started.id) == []
+    assert not started.log.replace(b"y\n", b"").strip(b"y")
 
 
 def test_disk_full_at_start_is_reported_or_waited_for(small_disk: Path) -> None:

@@ -9,6 +9,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from datetime import timedelta
@@ -27,7 +28,7 @@ from jupyter_pai.jobs import limits
 from jupyter_pai.jobs.job import Job, JobStatus, now
 from jupyter_pai.jobs.spec import parse_spec
 from jupyter_pai.jobs.state_dir import ExcludedPath, Home, JobFolder, Packing
-from jupyter_pai.jobs.store import database, jobs as store_module, names
+from jupyter_pai.jobs.store import names, rows, schema
 from jupyter_pai.jobs.store.query import SORTS, JobFilter
 from jupyter_pai.jobs.store.store import Store
 
@@ -238,7 +239,7 @@ def key_of(sort: str, result: Job) -> tuple[int, Any, str]:
         value = result.spec.hyperparameters.get("lr")
         if value is None:
             return 2, 0, ""
-        number = database.number_of(value)
+        number = schema.number_of(value)
         return (0, number, value) if number is not None else (1, 0, value)
     if sort == "took":
         if result.started_at is None or result.ended_at is None:
@@ -294,11 +295,11 @@ def test_jobs_of_schema_version_1_can_be_sorted(tmp_path: Path) -> None:
         db.execute("PRAGMA user_version = 1")
         for n, value in enumerate(("10", "9", "x")):
             made = job(job_id=f"id{n}", hyperparameters={"lr": value})
-            row = store_module._row(made) | {"key": str(n), "attach_key": ""}
+            row = rows.row_of(made) | {"key": str(n), "attach_key": ""}
             del row["pinned"], row["notebook"]
             db.execute(f"INSERT INTO job ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
             db.execute("INSERT INTO job_spec VALUES (?, ?)", (made.id, made.spec.model_dump_json()))
-            db.execute("INSERT INTO job_detail VALUES (?, ?)", (made.id, store_module._detail(made)))
+            db.execute("INSERT INTO job_detail VALUES (?, ?)", (made.id, rows.detail_of(made)))
             db.execute("INSERT INTO hyperparameter VALUES (?, 'lr', ?)", (made.id, value))
     with contextlib.closing(Store(path)) as store:
         page, _total = store.jobs.page(JobFilter(sort="hp:lr", descending=False))
@@ -418,6 +419,20 @@ for n in range(60):
     writers = [subprocess.Popen([sys.executable, "-c", code, name]) for name in "ab"]
     assert [writer.wait() for writer in writers] == [0, 0]
     assert store.jobs.page(JobFilter())[1] == 120
+
+
+def test_ended_threads_leave_no_connection(store: Store) -> None:
+    """A server starts many threads during its life."""
+    store.jobs.insert(job(), "key", "").result()
+
+    def read_in_threads(count: int) -> int:
+        for _n in range(count):
+            reader = threading.Thread(target=store.jobs.get, args=("aaaa",))
+            reader.start()
+            reader.join()
+        return len(os.listdir("/proc/self/fd"))
+
+    assert read_in_threads(50) == read_in_threads(1)
 
 
 def test_closing_waits_for_readers(tmp_path: Path) -> None:

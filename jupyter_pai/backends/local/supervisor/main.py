@@ -154,7 +154,7 @@ class Supervisor:
                 process_tree.run(self.arguments.cleanup)
                 process_tree.kill_descendants()
         for log in self.logs:
-            log.drain()
+            log.drain(patient=self.result.reason != "stopped")
         if os.path.isdir(self.arguments.parameters):
             from jupyter_pai.backends.local.supervisor import output_parameters  # Most jobs have none.
 
@@ -181,7 +181,7 @@ class Supervisor:
                 self.stop("max_run_time")
             if self.sampler.due <= now:
                 self.sampler.sample()
-            for source in ready.keys() & logs.keys():
+            for source in [source for source, log in logs.items() if source in ready or log.pending]:
                 if not logs[source].copy():
                     poll.unregister(source)
             if self.reports in ready:

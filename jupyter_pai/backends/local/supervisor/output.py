@@ -73,6 +73,8 @@ class LogWriter:
         self.file = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
         self.index = os.open(path + ".index", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
         self.indexed = 0.0
+        self.patient = True
+        self.pending = b""  # Bytes that were read while the disk was full.
         self.splices = secret_filter is None and not os.isatty(source)
 
     def copy(self) -> bool:
@@ -84,20 +86,29 @@ class LogWriter:
                 return False  # A terminal without a writer reads like this.
             if error.errno not in FULL:
                 raise
+            if not self.patient:
+                return False
             time.sleep(RETRY_EVERY)  # Disk full: the job blocks on its full pipe, and no output is lost.
             return True
         if 0 < moved < _SMALL_READ:
             time.sleep(_NAP)
         return moved > 0
 
-    def drain(self) -> None:
-        """Move the remaining bytes without waiting for more."""
+    def drain(self, *, patient: bool = True) -> None:
+        """Move the remaining bytes without waiting for more. Unless `patient`, bytes are dropped if the disk is full:
+        otherwise, a stopped job would not end."""
         os.set_blocking(self.source, False)
+        self.patient = patient
         with contextlib.suppress(BlockingIOError):
             while self.copy():
                 pass
-        if self.filter:
+            while not patient and os.read(self.source, _PIPE_BYTES):
+                pass  # Otherwise, the guard would write it.
+        if self.filter and patient:
             write_all(self.file, self.filter.finish())
+        elif self.filter and not self.pending:
+            with contextlib.suppress(OSError):
+                os.write(self.file, self.filter.finish())
 
     def _move(self) -> int:
         offset = os.lseek(self.file, 0, os.SEEK_CUR)
@@ -109,11 +120,16 @@ class LogWriter:
         return moved
 
     def _copy_text(self) -> int:
-        data = os.read(self.source, _PIPE_BYTES)
-        write_all(self.file, self.filter.feed(data) if self.filter else data)
-        if self.filter and self.filter.held and not select.select([self.source], [], [], _PAUSE)[0]:
-            write_all(self.file, self.filter.flush())
-        return len(data)
+        moved = len(self.pending)
+        if not moved:
+            data = os.read(self.source, _PIPE_BYTES)
+            moved = len(data)
+            self.pending = self.filter.feed(data) if self.filter else data
+            if self.filter and self.filter.held and not select.select([self.source], [], [], _PAUSE)[0]:
+                self.pending += self.filter.flush()
+        while self.pending:
+            self.pending = self.pending[os.write(self.file, self.pending) :]
+        return moved
 
     def _splice(self) -> int:
         try:

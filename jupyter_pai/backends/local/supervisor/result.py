@@ -9,6 +9,9 @@ import time
 from jupyter_pai.backends.local.supervisor import output
 from jupyter_pai.backends.local.supervisor.arguments import Arguments
 
+# Space for the file, reserved at the start.
+_BYTES = 4096
+
 
 class ResultFile:
     """The end of a job so far: the guard's `reports`, the `reason` of a stop, the `trouble` that prevented the start.
@@ -26,6 +29,14 @@ class ResultFile:
         self.reports = b""
         self.guarded = False
         self.oom_kills = _oom_kills()
+        self.file = arguments.path("result.new")
+        # On a full disk, a job can end nevertheless.
+        with contextlib.suppress(OSError):
+            file = os.open(self.file, os.O_CREAT | os.O_WRONLY, 0o600)
+            try:
+                os.posix_fallocate(file, 0, _BYTES)
+            finally:
+                os.close(file)
 
     def lines(self) -> list[str]:
         """Return the file's lines. `status` is the wait status of the `instance` that failed first, else 0.
@@ -55,14 +66,15 @@ class ResultFile:
         output.patiently(self._write)
 
     def _write(self) -> None:
-        path = self.arguments.path("result")
-        file = os.open(path + ".new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+        data = ("\n".join(self.lines()) + "\n").encode("utf-8", "backslashreplace")
+        file = os.open(self.file, os.O_CREAT | os.O_WRONLY, 0o600)
         try:
-            output.write_all(file, ("\n".join(self.lines()) + "\n").encode("utf-8", "backslashreplace"))
+            output.write_all(file, data)
+            os.ftruncate(file, len(data))
             os.fsync(file)
         finally:
             os.close(file)
-        os.rename(path + ".new", path)
+        os.rename(self.file, self.arguments.path("result"))
 
 
 def _uptime() -> float:
