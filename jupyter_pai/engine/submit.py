@@ -169,7 +169,7 @@ class Submitter:
         plan = self._resolve(self._rerun_request(earlier, request))
         origin = {"rerun_of": earlier.id, "notebook": earlier.notebook}
         if request.resume:
-            uri = await asyncio.to_thread(lineage.checkpoints, earlier, self.storages.of)
+            uri = await asyncio.to_thread(lineage.checkpoints, earlier, self.storages)
             inputs = plan.spec.inputs | {lineage.CHANNEL: uri}
             plan = replace(plan, spec=plan.spec.model_copy(update={"inputs": inputs}))
             origin["resumed_from"] = earlier.id

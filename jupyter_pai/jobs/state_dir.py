@@ -65,10 +65,23 @@ class JobFolder:
     usage = _Below("usage")
     curves = _Below("curves")
     exported = _Below("exported")
+    channels = _Below("channels.json")
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.id = path.name
+
+    def note_channels(self, channels: Mapping[str, Path]) -> None:
+        """Write the folders of the output channels on this machine, without the links in their paths."""
+        places = {name: os.path.realpath(path) for name, path in channels.items()}
+        self.channels.write_text(json.dumps(places), "utf-8", "surrogateescape")
+
+    def channel(self, name: str, path: Path) -> Path:
+        """Return the folder of an output channel as noted at the submit. For a job of an earlier version, the links
+        above the folder `path` are resolved. The result must be opened without following links."""
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            return Path(json.loads(self.channels.read_text("utf-8", "surrogateescape"))[name])
+        return Path(os.path.realpath(path.parent), path.name)
 
 
 class Home:
