@@ -8,7 +8,7 @@ import fcntl
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -115,6 +115,21 @@ def open_folder(path: str, *, below: int | None = None, create: bool = False, li
         yield place
     finally:
         os.close(place)
+
+
+def make_private(path: Path, suffixes: Iterable[str]) -> None:
+    """Create a file if it is missing, and give the files with this path and these suffixes the mode 0600. Does nothing
+    on errors.
+
+    Existing files are not opened, because closing them would release the POSIX locks of this process.
+    """
+    with suppress(OSError):
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        for suffix in suffixes:
+            with suppress(FileNotFoundError):
+                if os.stat(f"{path}{suffix}").st_mode & 0o077:
+                    os.chmod(f"{path}{suffix}", 0o600)
 
 
 def modified(path: Path | str) -> int:

@@ -33,7 +33,7 @@ _LOW_DISK = 1 << 30
 def examine(home: Home, storages: Storages) -> list[Finding]:
     """Return all findings. Works offline. Blocks."""
     python = Finding("ok", "Python", f"{sys.version.split()[0]}, {sys.executable}")
-    findings = [python, _state(home), _disk(home), *shared(home), _database(home), _labextension()]
+    findings = [python, *_state(home), _disk(home), *shared(home), _database(home), _labextension()]
     for name, flaw in (*load_backends().flaws, *load_storages().flaws):
         fix = _("Update it, or remove it: pip uninstall {package}").format(package=name)
         findings.append(Finding("warn", _("plug-in"), f"{name}: {flaw}", fix))
@@ -105,17 +105,19 @@ async def _folder(backend: Backend) -> str:
         await transport.close()
 
 
-def _state(home: Home) -> Finding:
+def _state(home: Home) -> list[Finding]:
+    other = _("Choose another folder with JUPYTER_PAI_HOME.")
     try:
         with tempfile.NamedTemporaryFile(dir=home.create().path):
             pass
         os.listdir(home.jobs)
-    except (PaiError, OSError) as error:
-        return Finding("bad", _("state folder"), str(error), _("Choose another folder with JUPYTER_PAI_HOME."))
-    if home.path.stat().st_mode & 0o077:
-        text = _("Other users can access {path}.").format(path=home.path)
-        return Finding("warn", _("state folder"), text, f"chmod 700 {home.path}")
-    return Finding("ok", _("state folder"), str(home.path))
+        warnings = home.check()
+    except PaiError as error:
+        return [Finding("bad", _("state folder"), error.message, error.fix or other)]
+    except OSError as error:
+        return [Finding("bad", _("state folder"), str(error), other)]
+    findings = [Finding("warn", _("state folder"), flaw.text, flaw.fix) for flaw in warnings]
+    return findings or [Finding("ok", _("state folder"), str(home.path))]
 
 
 def _disk(home: Home) -> Finding:

@@ -258,6 +258,7 @@ class Submitter:
         spec = settings.policy.filled(spec, defaults)
         if not (spec.is_sized and Capability.SIZES in capabilities):
             update["instance_type"] = spec.instance_type or defaults.default_instance_type
+        notes += settings.policy.check_state(self.home.check())
         notes += tuple(filter(None, [self.retention.warning(settings.disk)]))
         spec, backend = spec.model_copy(update=update), self.profiles.backend(profile)
         plan = SubmitPlan(request, settings.policy, profile, backend, spec, notes)

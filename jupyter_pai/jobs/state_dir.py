@@ -26,6 +26,7 @@ from ..core.errors import NotFound, SourceGone, StateError
 from ..core.filesystem import replace_file
 from ..core.i18n import _, text_from_json, text_to_json
 from ..core.lease import Lease
+from ..core.ownership import Flaw, flaws, remove_group_access
 
 if TYPE_CHECKING:
     from .job import Job
@@ -113,17 +114,33 @@ class Home:
             return path.read_text("utf-8").strip()
 
     def create(self) -> Home:
-        """Create the missing folders.
+        """Create the missing folders. The group loses its permission to write in the state folder.
 
         Raises:
-            StateError: naming the folder that cannot be created or written.
+            StateError: naming the folder that cannot be created or written, or in which other users could write.
         """
         with state_errors(self.path):
-            for folder in (self.path, self.jobs, self.sources, self.environments, self.inputs, self.interpreters):
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            remove_group_access(self.path)
+            self.check()
+            for folder in (self.jobs, self.sources, self.environments, self.inputs, self.interpreters):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not os.access(self.path, os.W_OK | os.X_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         return self
+
+    def check(self) -> list[Flaw]:
+        """Return the warnings about users of groups who could replace the state folder.
+
+        Raises:
+            StateError: if other users could write in it or replace it.
+        """
+        with state_errors(self.path):
+            found = flaws(self.path)
+        for flaw in found:
+            if flaw.refused:
+                raise StateError(_("The state folder is not safe: {why}").format(why=flaw.text), fix=flaw.fix)
+        return found
 
 
 @contextmanager

@@ -181,6 +181,7 @@ class Database:
     def _open(self) -> sqlite3.Connection:
         """Open the file for writing, and fill a new one."""
         self._close()
+        filesystem.make_private(self.path, ("", "-wal", "-shm", "-journal"))  # SQLite creates files for all users.
         connection = self._connection = _connect(self.path, writer=True)
         self._file = _file_of(self.path)
         _run(connection, lambda db: _migrate(db, self._fill))
