@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import errno
+import hashlib
 import json
 import logging
 import os
@@ -99,6 +100,11 @@ class Home:
 
     def job(self, job_id: str) -> JobFolder:
         return JobFolder(self.jobs / job_id)
+
+    def image_environments(self, image: str) -> Path:
+        """Return the folder of the environments of container jobs with an image. A container can write in its folder
+        `data` only, so that it cannot change environments of jobs without a container or with another image."""
+        return self.environments / hashlib.sha256(image.encode()).hexdigest()[:32]
 
     @cached_property
     def id(self) -> str:

@@ -14,7 +14,7 @@ from ...core.errors import BadInput
 from ...core.i18n import _, language
 from ...jobs.job import Job
 from ...jobs.spec import JobSpec
-from ...jobs.state_dir import JobFolder, Packing
+from ...jobs.state_dir import Home, JobFolder, Packing
 from ...source import archive
 from ..runtime import launcher
 from . import container, interpreter
@@ -48,7 +48,7 @@ class Workspace:
         self.lib = folder.path / "lib"
         self.packages = folder.path / "packages"
         self.requirements = folder.path / "requirements.txt"
-        self.environments = folder.path.parent.parent / "environments"
+        self._home = Home(folder.path.parent.parent)
 
     def lay_out(self) -> None:
         """Create all files of the job."""
@@ -117,7 +117,10 @@ class Workspace:
         writable = [(self.ml, "/ml"), (output, "/ml/output")]
         tools = [(self.lib, container.PACKAGE), (_PACKAGE / "locale", f"{container.PACKAGE}/locale")]
         if self.requirements.exists():
-            writable.append((self.environments, container.ENVIRONMENTS))
+            environments = self._home.image_environments(self.spec.image)
+            (environments / "data").mkdir(parents=True, exist_ok=True)
+            (environments / "ready").touch()  # The last use, for the removal of unused environments.
+            writable.append((environments / "data", container.ENVIRONMENTS))
         return [
             *(Mount(Path(os.path.realpath(path)), place, writable=True) for path, place in writable),
             *(Mount(Path(os.path.realpath(path)), place) for path, place in (*inputs, *tools)),
@@ -170,7 +173,7 @@ class Workspace:
             words = [
                 *(self.job.python, "-I", f"{_PACKAGE}/{_LAUNCHER}"),
                 f"requirements={self.requirements}",
-                f"environments={self.environments}",
+                f"environments={self._home.environments}",
                 f"shims={self.shims}",
                 f"packages={self.packages}",
                 f"uv={find_uv()}",

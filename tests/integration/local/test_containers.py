@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -277,6 +278,30 @@ def test_inputs_are_read_only(podman: EmbeddedClient, outside: Path) -> None:
     assert "refused" in job.logs()
     job = contained(podman, "touch /opt/jupyter-pai/x /opt/jupyter-pai/locale/x || echo refused").wait()
     assert "refused" in job.logs()
+
+
+def test_environments_of_an_image_are_its_own(
+    engine: EmbeddedClient, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job could otherwise change the packages that a job without a container imports."""
+    go = tmp_path / "go"
+    waits = f'case "$1" in version) echo 1;; run) echo up; while [ ! -e {go} ]; do sleep 0.05; done;; esac'
+    script(tmp_path / "bin", f"#!/bin/sh\n{waits}", "podman").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    job = contained(engine, "true", requirements=["six"])
+    until(lambda: "up" in job.logs())
+    command = json.loads((home.job(job.id).path / "arguments.json").read_text())["command"]
+    (volume,) = [word for word in command if word.endswith(":/opt/jupyter-pai-environments")]
+    data = Path(volume.partition(":")[0])
+    assert data == home.image_environments(containers.IMAGE) / "data"
+    assert data != home.image_environments("another") / "data"
+    assert engine.call("prune", body={"environments": True})["environments"] == []
+    assert data.is_dir()
+    go.touch()
+    job.wait()
+    removed = engine.call("prune", body={"environments": True})["environments"]
+    assert [one["id"] for one in removed] == [data.parent.name]
+    assert not data.exists()
 
 
 @pytest.mark.parametrize("text", ["/bin/sh -c 'touch {mark}'", "podman; touch {mark}", "{mark}", "$(touch {mark})", ""])
