@@ -26,8 +26,8 @@ from .handlers import ProofHandler, StreamHandler, UnknownHandler, VerbHandler
 from .tensorboard_proxy import PATH as TENSORBOARD_PATH, TensorBoardHandler
 
 _ACTIVITY_INTERVAL = 5.0
-# Proofs of identity per second. A client requests one per connection.
-_PROOFS = 200
+# Proofs of identity in some seconds. A client requests one per connection, and sends some hundred requests per second.
+_PROOFS, _PROOF_SECONDS = 1000, 2
 
 
 class Engine:
@@ -40,7 +40,7 @@ class Engine:
         self.secret = secrets.token_urlsafe(32)
         # Set when the server listens.
         self.info: ServerInfo | None = None
-        self.proofs = AsyncLimiter(_PROOFS, 1)
+        self.proofs = AsyncLimiter(_PROOFS, _PROOF_SECONDS)
         self._context: Context | None = None
         self._lock = asyncio.Lock()
 

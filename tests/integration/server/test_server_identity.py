@@ -14,6 +14,7 @@ from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+from aiolimiter import AsyncLimiter
 
 from jupyter_pai.client.http import HttpClient
 from jupyter_pai.core.discovery import NONCE, ServerInfo, info_path
@@ -170,16 +171,34 @@ async def test_invalid_challenges_are_rejected(jp_serverapp: Any, jp_fetch: Any)
         assert caught.value.code == 400
 
 
-def test_challenges_are_rate_limited_and_clients_wait(server: RealServer) -> None:
-    connection = HTTPConnection("127.0.0.1", server.port)
-    statuses = set()
-    for _ in range(2000):
-        connection.request("GET", f"/pai/api/v1/proof?nonce={'0' * 64}")
-        with connection.getresponse() as response:
-            response.read()
-        statuses.add(response.status)
-        if response.status == 429:
-            break
-    connection.close()
-    assert statuses == {200, 429}
-    assert HttpClient(info_of(server)).call("about")["version"]
+async def test_challenges_are_rate_limited(jp_serverapp: Any, jp_fetch: Any) -> None:
+    from tornado.httpclient import HTTPClientError
+
+    engine = jp_serverapp.web_app.settings["jupyter_pai_engine"]
+    engine.info = ServerInfo("http://127.0.0.1:1/", "secret")
+    engine.proofs = AsyncLimiter(1, 3600)
+    params = {"nonce": "0" * 64}
+    assert (await jp_fetch(*PREFIX, "proof", params=params)).code == 200
+    with pytest.raises(HTTPClientError) as caught:
+        await jp_fetch(*PREFIX, "proof", params=params)
+    assert caught.value.code == 429
+
+
+def test_client_waits_for_a_busy_server() -> None:
+    requests: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        info = ServerInfo(f"http://127.0.0.1:{listener.getsockname()[1]}/", "secret")
+
+        def serve() -> None:
+            with listener.accept()[0] as client:
+                for status in (429, 429, 200, 200):
+                    requests.append(client.recv(1 << 16))
+                    nonce = requests[-1].partition(b"nonce=")[2].partition(b" ")[0].decode()
+                    body = json.dumps({"proof": info.proof(nonce, client.getpeername())})
+                    client.sendall(f"HTTP/1.1 {status} x\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+
+        server = threading.Thread(target=serve)
+        server.start()
+        assert HttpClient(info).call("about")["proof"]
+        server.join()
+    assert [b"Authorization: jupyter-pai secret" in request for request in requests] == [False, False, False, True]
