@@ -11,10 +11,10 @@ from pydantic import Field
 from ..core.errors import NotFound
 from ..core.i18n import _
 from ..engine.data import outputs as channels
+from ..engine.data.channels import channel_uri, open_channel
 from ..engine.data.outputs import FileChunk, Page
 from ..engine.data.transfers import Transfer, plan_download
 from ..jobs.job import Job
-from ..storage.base import Storage
 from ..storage.local import path_of
 from .endpoint import Context, Json, RequestBody, Schema, TypedDict, endpoint
 
@@ -116,11 +116,11 @@ async def outputs(
 ) -> Annotated[Json, Schema(OutputsReply)]:
     """List the output files of a job by channel."""
     page = Page(match, sort, order, limit, offset)
-    uris = {channel: channels.channel_uri(job, channel)} if channel else job.outputs
+    uris = {channel: channel_uri(job, channel)} if channel else job.outputs
     return {
         "channels": [
             {"name": name, "place": context.relative(path_of(uri))}
-            | await asyncio.to_thread(channels.describe, context.service.storages, job, uri, page)
+            | await asyncio.to_thread(channels.describe, context.service.storages, job, name, page)
             for name, uri in uris.items()
         ]
     }
@@ -139,7 +139,7 @@ async def file(
 
     Errors are raised before the first chunk.
     """
-    storage, uri = _channel(context, job, channel)
+    storage, uri = open_channel(context.service.storages, job, channel)
     return await channels.pieces(storage, uri, path, offset, limit)
 
 
@@ -148,13 +148,8 @@ async def peek(
     context: Context, job: Job, channel: str, path: Annotated[str, "The file's path in the channel."] = ""
 ) -> Annotated[Json, Schema(FileTextReply)]:
     """Get the beginning of an output file as text."""
-    storage, uri = _channel(context, job, channel)
+    storage, uri = open_channel(context.service.storages, job, channel)
     return await asyncio.to_thread(channels.peek, storage, uri, path)
-
-
-def _channel(context: Context, job: Job, channel: str) -> tuple[Storage, str]:
-    uri = channels.channel_uri(job, channel)
-    return context.service.storages.of(uri, job.profile), uri
 
 
 @endpoint("POST", "/jobs/{job}/download")
@@ -168,7 +163,7 @@ async def download(context: Context, job: Job, body: Download) -> TransferReply:
 
 async def _download(context: Context, job: Job, body: Download) -> Json:
     folder = context.path(body.folder, writable=True)
-    storage, uri = _channel(context, job, body.channel)
+    storage, uri = open_channel(context.service.storages, job, body.channel)
     empty = NotFound(
         _("Job {job} has no files in `{name}`.").format(job=job.id, name=body.channel),
         fix=_("Its script can write to the folder ${variable}.").format(variable=f"PAI_OUTPUT_{body.channel.upper()}"),

@@ -7,6 +7,8 @@ from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 PREFIX = "pai/api/v1"
+# The address below it where a server proves its identity; the only one without login.
+PROOF = "/proof"
 
 
 class Route(NamedTuple):

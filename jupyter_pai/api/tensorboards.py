@@ -13,7 +13,8 @@ from pydantic import Field, model_validator
 from ..backends.tensorboards import Board, Boards
 from ..core.errors import Unsupported
 from ..core.i18n import _
-from ..engine.tensorboard.tensorboards import TensorBoards
+from ..engine.data.channels import channel_folder, open_channel
+from ..engine.tensorboard.tensorboards import CHANNEL, TensorBoards
 from ..engine.watcher.remote_event_files import event_files_of
 from ..jobs.job import Job
 from ..jobs.metrics.series import Series
@@ -95,12 +96,16 @@ async def start_tensorboard(context: Context, body: TensorBoardRequest) -> Annot
     boards = await asyncio.to_thread(_boards, context, jobs)
     context.service.profiles.policy().check_tensorboard()
     idle_minutes = context.service.profiles.settings().tensorboard.idle_minutes
-    # Local copies of remote event files, by job id.
+    # Folders of event files by job id: of remote jobs, local copies.
     folders: dict[str, Path] = {}
     for job in jobs:
         if mirror := event_files_of(job, context.service.home.job(job.id), context.service.storages.of):
             await asyncio.to_thread(mirror.refresh)
             folders[job.id] = mirror.folder
+        elif folder := channel_folder(context.service.home, job, CHANNEL):
+            storage, uri = open_channel(context.service.storages, job, CHANNEL)
+            if await asyncio.to_thread(storage.exists, uri):
+                folders[job.id] = folder
 
     def on_use() -> None:
         for job in jobs:

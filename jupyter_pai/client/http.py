@@ -5,23 +5,19 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-import socket
-import ssl
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ..api.route import PREFIX
 from ..api.routes import ROUTES
 from ..core.discovery import ServerInfo
 from ..core.errors import EngineError, PaiError, ServerUnreachable
 from ..core.i18n import _, language
 from .base import Client
+from .connection import TIMEOUT, NotProved, connect_to, path_of
 
 if TYPE_CHECKING:
     from .streams import Stream
-
-_TIME_OUT = 60.0
 
 
 class HttpClient(Client):
@@ -55,51 +51,32 @@ class HttpClient(Client):
         """Send a request. The reply is open within the block."""
         route = ROUTES[verb]
         headers = {
-            "Authorization": f"{self.info.scheme} {self.info.secret}",
+            "Authorization": f"jupyter-pai {self.info.secret}",
             "Accept-Language": language(),
             "Content-Type": "application/json",
         }
-        path = f"{self.parts.path.rstrip('/')}/{PREFIX}{route.url(arguments)}"
         data = None if body is None else json.dumps(body).encode()
-        connection = self._connection(None if arguments.get("follow") else _TIME_OUT)
         try:
-            connection.request(route.method, path, data, headers)
-            with connection.getresponse() as reply:
-                if reply.status >= 400:
-                    raise _error_of(reply)
-                yield reply
+            connection = connect_to(self.info, None if arguments.get("follow") else TIMEOUT)
+            with contextlib.closing(connection):
+                connection.request(route.method, path_of(self.info, route.url(arguments)), data, headers)
+                with connection.getresponse() as reply:
+                    if reply.status >= 400:
+                        raise _error_of(reply)
+                    yield reply
+        except NotProved:
+            raise ServerUnreachable(
+                _("The program at {url} is not the Jupyter server that started this process.").format(
+                    url=self.info.url
+                ),
+                fix=_("Nothing was sent to it. Restart the server, then see %pai list."),
+            ) from None
         # A reply that was cut off within its headers looks complete, and a proxy may reply with a page: not JSON.
         except (OSError, http.client.HTTPException, json.JSONDecodeError, UnicodeDecodeError) as error:
             raise ServerUnreachable(
                 _("The Jupyter server at {url} is unreachable: {error}.").format(url=self.info.url, error=error),
                 fix=_("Jobs continue without it. Restart it, then see %pai list."),
             ) from error
-        finally:
-            connection.close()
-
-    def _connection(self, timeout: float | None) -> http.client.HTTPConnection:
-        host, port = self.parts.hostname or "127.0.0.1", self.parts.port
-        if self.info.socket:
-            return _SocketConnection(self.info.socket, timeout)
-        if self.parts.scheme == "https":
-            # The certificate is issued for the server's public name; we connect to the loopback address.
-            context = ssl.create_default_context(cafile=self.info.certificate or None)
-            context.check_hostname = False
-            return http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
-        return http.client.HTTPConnection(host, port, timeout=timeout)
-
-
-class _SocketConnection(http.client.HTTPConnection):
-    """HTTP over the Unix socket of a server that was started with --sock."""
-
-    def __init__(self, path: str, timeout: float | None) -> None:
-        super().__init__("localhost", timeout=timeout)
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self._path)
 
 
 def _error_of(reply: http.client.HTTPResponse) -> PaiError:

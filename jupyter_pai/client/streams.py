@@ -7,22 +7,31 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import http.client
 import socket
 import ssl
 import threading
+import time
+from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from multiprocessing.connection import wait
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from ..api.route import PREFIX
+from ..core.cleanup import on_failure
 from ..core.i18n import language
+from .connection import connect_to, path_of
 
 if TYPE_CHECKING:
+    from websocket import WebSocket
+
     from ..api.endpoint import Context
     from ..core.discovery import ServerInfo
 
 # Bytes per second. A Jupyter server drops kernel messages above 1 MB/s.
 _PACE = 400_000
+# Kinds of WebSocket messages.
+_TEXT, _CLOSE = 1, 8
 
 
 class EngineStream:
@@ -60,8 +69,8 @@ class ServerStream:
 
     def __init__(self, info: ServerInfo, send: Callable[[str], None], closed: Callable[[], None]) -> None:
         self._info, self._send, self._closed = info, send, closed
-        self._loop = asyncio.new_event_loop()
-        self._waiting: asyncio.Queue[str | None] = asyncio.Queue()
+        self._waiting: deque[str | None] = deque()
+        self._wake, self._waker = socket.socketpair()
         threading.Thread(target=self._run, name="jupyter-pai stream", daemon=True).start()
 
     def close(self) -> None:
@@ -69,62 +78,63 @@ class ServerStream:
 
     def receive(self, text: str | None) -> None:
         """Send a message of the page to the server. None closes the connection."""
-        with contextlib.suppress(RuntimeError):  # The stream has ended.
-            self._loop.call_soon_threadsafe(self._waiting.put_nowait, text)
+        self._waiting.append(text)
+        with contextlib.suppress(OSError):  # The stream has ended, or the thread has much to read.
+            self._waker.send(b"\0", socket.MSG_DONTWAIT)
 
     def _run(self) -> None:
-        with contextlib.closing(self._loop):
-            self._loop.run_until_complete(self._serve())
+        from websocket import WebSocketException
+
+        with self._wake, self._waker, contextlib.suppress(OSError, http.client.HTTPException, WebSocketException):
+            with contextlib.closing(self._connect()) as connection:
+                self._serve(connection)
         self._closed()
 
-    async def _serve(self) -> None:
-        from tornado.httpclient import HTTPError
-        from tornado.websocket import WebSocketClosedError
+    def _connect(self) -> WebSocket:
+        """Return a WebSocket over a connection on which the server has proved its identity."""
+        from websocket import WebSocket
 
-        with contextlib.suppress(OSError, HTTPError, WebSocketClosedError):
-            connection = await self._connect()
-            writer = asyncio.create_task(self._write(connection))
-            try:
-                while isinstance(text := await connection.read_message(), str):
-                    self._send(text)
-                    await asyncio.sleep(len(text) / _PACE)
-            finally:
-                writer.cancel()
-                connection.close()
+        proved, websocket = connect_to(self._info), WebSocket()
+        host = "localhost" if self._info.socket else urlsplit(self._info.url).netloc
+        with on_failure(proved.close):
+            websocket.connect(
+                f"ws://{host}{path_of(self._info, '/stream')}",
+                socket=proved.sock,
+                header={"Authorization": f"jupyter-pai {self._info.secret}", "Accept-Language": language()},
+                suppress_origin=True,
+                redirect_limit=0,
+            )
+        return websocket
 
-    async def _connect(self) -> Any:
-        from tornado.httpclient import HTTPRequest
-        from tornado.websocket import websocket_connect
+    def _serve(self, connection: WebSocket) -> None:
+        """Exchange messages until either side closes the connection. One thread, since an encrypted connection cannot
+        be read and written at the same time."""
+        free_at = 0.0
+        assert connection.sock
+        while True:
+            pause = max(free_at - time.monotonic(), 0)
+            # Bytes that an encrypted connection has read already are invisible to `wait`.
+            buffered = not pause and isinstance(connection.sock, ssl.SSLSocket) and connection.sock.pending()
+            sources: list[socket.socket] = [self._wake] if pause else [self._wake, connection.sock]
+            ready = wait(sources, 0 if buffered else pause or None)
+            if self._wake in ready and not self._send_waiting(connection):
+                return
+            if buffered or connection.sock in ready:
+                opcode, data = connection.recv_data(control_frame=True)
+                if opcode == _TEXT:
+                    self._send(data.decode())
+                    free_at = time.monotonic() + len(data) / _PACE
+                elif opcode == _CLOSE:
+                    return
 
-        parts = urlsplit(self._info.url)
-        scheme = "wss" if parts.scheme == "https" else "ws"
-        url = f"{scheme}://{parts.netloc or 'localhost'}{parts.path.rstrip('/')}/{PREFIX}/stream"
-        context = None
-        if scheme == "wss":
-            # The certificate is issued for the server's public name; we connect to the loopback address.
-            context = ssl.create_default_context(cafile=self._info.certificate or None)
-            context.check_hostname = False
-        headers = {"Authorization": f"{self._info.scheme} {self._info.secret}", "Accept-Language": language()}
-        return await websocket_connect(
-            HTTPRequest(url, headers=headers, ssl_options=context),
-            resolver=_at(self._info.socket) if self._info.socket else None,
-        )
-
-    async def _write(self, connection: Any) -> None:
-        while (text := await self._waiting.get()) is not None:
-            await connection.write_message(text)
-        connection.close()
-
-
-def _at(path: str) -> Any:
-    """Return a resolver that maps every host to the Unix socket of a server that was started with --sock."""
-    from tornado.netutil import Resolver
-
-    class _Socket(Resolver):
-        async def resolve(self, host: str, port: int, family: Any = None) -> list[tuple[int, Any]]:
-            return [(socket.AF_UNIX, path)]
-
-    return _Socket()
+    def _send_waiting(self, connection: WebSocket) -> bool:
+        """Send the waiting messages of the page. Return False if it has closed the stream."""
+        self._wake.recv(1 << 12)
+        while self._waiting:
+            if (text := self._waiting.popleft()) is None:
+                return False
+            connection.send(text)
+        return True
 
 
 Stream = EngineStream | ServerStream

@@ -15,7 +15,7 @@ engine; limits of an account belong to the platform's own roles and quotas.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -25,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..core.errors import NotAllowed
 from ..core.i18n import N_, _, ngettext
+from ..core.ownership import Flaw
 from ..core.text import parse_size, show_size
 from ..jobs.spec import JobSpec
 
@@ -64,6 +65,9 @@ class PolicyRules(BaseModel):
     price_limit: float | None = Field(None, ge=0, description=N_("Upper bound of a profile's price_limit."))
     audit_file: str = Field("", pattern=r"^(/.*)?$", description=N_("File to which an audit log is appended."))
     audit_required: bool = Field(False, description=N_("Reject submits if the audit file cannot be written."))
+    strict_state: bool = Field(
+        False, description=N_("Reject submits if users of a group could replace the state folder, or others read it.")
+    )
     jobs_keep_server: bool = Field(True, description=N_("Count a server with running jobs as active."))
 
 
@@ -138,6 +142,16 @@ class Policy:
                 most,
             )
             raise self.refusal("jobs_at_a_time", text.format(most=most, jobs=jobs))
+
+    def check_state(self, warnings: Sequence[Flaw]) -> tuple[str, ...]:
+        """Return the notes of a submit about the state folder, as `doctor` reports them.
+
+        Raises:
+            NotAllowed: for a warning, under the rule `strict_state`.
+        """
+        if warnings and self.rules.strict_state:
+            raise self.refusal("strict_state", warnings[0].text, warnings[0].fix)
+        return tuple(flaw.text + " " + flaw.fix for flaw in warnings if not flaw.is_harmless)
 
     def check_tensorboard(self) -> None:
         """Check that TensorBoards may run on this machine.

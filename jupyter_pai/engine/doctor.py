@@ -36,7 +36,7 @@ _MOST_IDS = 10
 def examine(home: Home, storages: Storages) -> list[Finding]:
     """Return all findings. Works offline. Blocks."""
     python = Finding("ok", "Python", f"{sys.version.split()[0]}, {sys.executable}")
-    findings = [python, _state(home), _disk(home), *shared(home), _database(home), _labextension()]
+    findings = [python, *_state(home), _disk(home), *shared(home), _database(home), _labextension()]
     for name, flaw in (*load_backends().flaws, *load_storages().flaws):
         fix = _("Update it, or remove it: pip uninstall {package}").format(package=name)
         findings.append(Finding("warn", _("plug-in"), f"{name}: {flaw}", fix))
@@ -108,18 +108,20 @@ async def _folder(backend: Backend) -> str:
         await transport.close()
 
 
-def _state(home: Home) -> Finding:
+def _state(home: Home) -> list[Finding]:
+    other = _("Choose another folder with JUPYTER_PAI_HOME.")
     try:
         os.listdir(home.create().jobs)
-    except (PaiError, OSError) as error:
-        return Finding("bad", _("state folder"), str(error), _("Choose another folder with JUPYTER_PAI_HOME."))
+        warnings = home.check()
+    except PaiError as error:
+        return [Finding("bad", _("state folder"), error.message, error.fix or other)]
+    except OSError as error:
+        return [Finding("bad", _("state folder"), str(error), other)]
     if trouble := filesystem.write_error(home.path):
         text = _("{file} cannot be written: {error}.").format(file=home.path, error=trouble.strerror)
-        return Finding("bad", _("state folder"), text, room_fix(trouble))
-    if home.path.stat().st_mode & 0o077:
-        text = _("Other users can access {path}.").format(path=home.path)
-        return Finding("warn", _("state folder"), text, f"chmod 700 {home.path}")
-    return Finding("ok", _("state folder"), str(home.path))
+        return [Finding("bad", _("state folder"), text, room_fix(trouble))]
+    findings = [Finding("warn", _("state folder"), flaw.text, flaw.fix) for flaw in warnings]
+    return findings or [Finding("ok", _("state folder"), str(home.path))]
 
 
 def _disk(home: Home) -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from ..core.i18n import _
 from ..jobs.job import Job
 from ..jobs.spec import JobSpec, parse_spec
 from ..jobs.state_dir import Home
-from ..storage.base import Storage
+from .data.channels import open_channel
+from .data.storages import Storages
 
 # The output channel that is the input of a resumed job.
 CHANNEL = "checkpoints"
@@ -48,12 +49,11 @@ def _merged(value: object, change: object, place: str) -> object:
     return merged
 
 
-def checkpoints(job: Job, storage_of: Callable[[str, str], Storage]) -> str:
+def checkpoints(job: Job, storages: Storages) -> str:
     """Return the URI of a finished job's checkpoints. May block.
 
-    `storage_of` returns the storage of a URI with the account of a profile.
-
     Raises:
+        NotFound: if the job has replaced their folder by a link.
         Conflict: if the job is active or has no checkpoints.
     """
     if not job.status.ended:
@@ -61,8 +61,10 @@ def checkpoints(job: Job, storage_of: Callable[[str, str], Storage]) -> str:
             _("Job {job} is active, so its checkpoints may be incomplete.").format(job=job.id),
             fix=_("Stop it first: %pai stop {job}").format(job=job.id),
         )
-    uri = job.outputs.get(CHANNEL, "")
-    if not uri or not storage_of(uri, job.profile).list(uri):
+    uri = ""
+    if CHANNEL in job.outputs:
+        storage, uri = open_channel(storages, job, CHANNEL)
+    if not uri or not storage.list(uri):
         fix = _("Write them to the folder in PAI_OUTPUT_CHECKPOINTS. To start over: %pai rerun {job}")
         if job.resumed_from:
             fix = _("Resume the job before it: %pai rerun {job} --resume")

@@ -223,7 +223,9 @@ class Retention:
         """Yield environments and staged inputs that no job uses or has used since `before`; regardless of time if it
         is 0."""
         sizes = self._current_sizes()
-        used = {uri for job in self.store.jobs.active() for uri in job.staged_spec.inputs.values()}
+        active = self.store.jobs.active()
+        used = {uri for job in active for uri in job.staged_spec.inputs.values()}
+        used |= {self.home.image_environments(job.spec.image).name for job in active}
         for entry in disk.entries(self.home):
             in_use = entry.in_use or any(entry.key in uri for uri in used)
             if in_use or (before and entry.used_at >= before):

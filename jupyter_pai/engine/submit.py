@@ -193,7 +193,7 @@ class Submitter:
         plan = self._resolve(self._rerun_request(earlier, request))
         origin = {"rerun_of": earlier.id, "notebook": earlier.notebook}
         if request.resume:
-            uri = await asyncio.to_thread(lineage.checkpoints, earlier, self.storages.of)
+            uri = await asyncio.to_thread(lineage.checkpoints, earlier, self.storages)
             inputs = plan.spec.inputs | {lineage.CHANNEL: uri}
             plan = replace(plan, spec=plan.spec.model_copy(update={"inputs": inputs}))
             origin["resumed_from"] = earlier.id
@@ -282,6 +282,7 @@ class Submitter:
         spec = settings.policy.filled(spec, defaults)
         if not (spec.is_sized and Capability.SIZES in capabilities):
             update["instance_type"] = spec.instance_type or defaults.default_instance_type
+        notes += settings.policy.check_state(self.home.check())
         notes += tuple(filter(None, [self.retention.warning(settings.disk)]))
         spec, backend = spec.model_copy(update=update), self.profiles.backend(profile)
         plan = SubmitPlan(request, settings.policy, profile, backend, spec, notes)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import errno
+import hashlib
 import json
 import os
 import secrets
@@ -25,6 +26,7 @@ from ..core.errors import NotFound, SourceGone, StateError
 from ..core.filesystem import replace_file
 from ..core.i18n import _, text_from_json, text_to_json
 from ..core.lease import Lease
+from ..core.ownership import Flaw, flaws, remove_group_access
 
 if TYPE_CHECKING:
     from .job import Job
@@ -62,10 +64,23 @@ class JobFolder:
     usage = _Below("usage")
     curves = _Below("curves")
     exported = _Below("exported")
+    channels = _Below("channels.json")
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.id = path.name
+
+    def note_channels(self, channels: Mapping[str, Path]) -> None:
+        """Write the folders of the output channels on this machine, without the links in their paths."""
+        places = {name: os.path.realpath(path) for name, path in channels.items()}
+        self.channels.write_text(json.dumps(places), "utf-8", "surrogateescape")
+
+    def channel(self, name: str, path: Path) -> Path:
+        """Return the folder of an output channel as noted at the submit. For a job of an earlier version, the links
+        above the folder `path` are resolved. The result must be opened without following links."""
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            return Path(json.loads(self.channels.read_text("utf-8", "surrogateescape"))[name])
+        return Path(os.path.realpath(path.parent), path.name)
 
 
 class Home:
@@ -83,6 +98,11 @@ class Home:
     def job(self, job_id: str) -> JobFolder:
         return JobFolder(self.jobs / job_id)
 
+    def image_environments(self, image: str) -> Path:
+        """Return the folder of the environments of container jobs with an image. A container can write in its folder
+        `data` only, so that it cannot change environments of jobs without a container or with another image."""
+        return self.environments / hashlib.sha256(image.encode()).hexdigest()[:32]
+
     @cached_property
     def id(self) -> str:
         """A random id of this state folder, by which platforms identify its jobs."""
@@ -97,21 +117,40 @@ class Home:
             return path.read_text("utf-8").strip()
 
     def create(self) -> Home:
-        """Create the missing folders. One that has jobs may be full or read-only: they can be read.
+        """Create the missing folders. One that has jobs may be full or read-only: they can be read. The group loses its
+        permission to write in the state folder.
 
         Raises:
-            StateError: naming the folder that cannot be created, or that has no jobs and cannot be written.
+            StateError: naming the folder that cannot be created, that has no jobs and cannot be written, or in which
+                other users could write.
         """
         try:
             with state_errors(self.path):
-                for folder in (self.path, self.jobs, self.sources, self.environments, self.inputs, self.interpreters):
+                self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+                remove_group_access(self.path)
+                self.check()
+                for folder in (self.jobs, self.sources, self.environments, self.inputs, self.interpreters):
                     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 if not os.access(self.path, os.W_OK | os.X_OK):
                     raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         except StateError:
+            self.check()
             if not os.access(self.jobs, os.R_OK | os.X_OK):
                 raise
         return self
+
+    def check(self) -> list[Flaw]:
+        """Return the warnings about users of groups who could replace the state folder.
+
+        Raises:
+            StateError: if other users could write in it or replace it.
+        """
+        with state_errors(self.path):
+            found = flaws(self.path)
+        for flaw in found:
+            if flaw.refused:
+                raise StateError(_("The state folder is not safe: {why}").format(why=flaw.text), fix=flaw.fix)
+        return found
 
 
 @contextmanager

@@ -9,26 +9,28 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from jupyter_core.paths import jupyter_runtime_dir
+from aiolimiter import AsyncLimiter
 from jupyter_server.extension.application import ExtensionApp
 
 from ..api.endpoint import Context
-from ..api.route import PREFIX
+from ..api.route import PREFIX, PROOF
 from ..api.routes import ROUTES
 from ..config.contents_root import ServerRoot
-from ..core.discovery import VARIABLE, ServerInfo
+from ..core.discovery import VARIABLE, ServerInfo, info_path
 from ..core.errors import PaiError
 from ..core.i18n import _
 from ..engine.doctor import shared
 from ..engine.service import JobService
 from ..engine.tensorboard.tensorboards import TensorBoards
 from ..jobs.job import now
-from .handlers import StreamHandler, UnknownHandler, VerbHandler
+from .handlers import ProofHandler, StreamHandler, UnknownHandler, VerbHandler
 from .tensorboard_proxy import PATH as TENSORBOARD_PATH, TensorBoardHandler
 
 _ACTIVITY_INTERVAL = 5.0
 # Events of Jupyter's contents API, such as a rename.
 _CONTENTS = "https://events.jupyter.org/jupyter_server/contents_service/v1"
+# Proofs of identity in some seconds. A client requests one per connection, and sends some hundred requests per second.
+_PROOFS, _PROOF_SECONDS = 1000, 2
 
 
 class Engine:
@@ -39,6 +41,9 @@ class Engine:
         self.boards = TensorBoards(f"{base_url}{TENSORBOARD_PATH}/")
         # Valid for this extension only. Kernels and terminals read it from a file that only the user can read.
         self.secret = secrets.token_urlsafe(32)
+        # Set when the server listens.
+        self.info: ServerInfo | None = None
+        self.proofs = AsyncLimiter(_PROOFS, _PROOF_SECONDS)
         self._context: Context | None = None
         self._lock = asyncio.Lock()
 
@@ -82,7 +87,7 @@ class PaiApp(ExtensionApp):
     def initialize_settings(self) -> None:
         sessions = self.settings["session_manager"].list_sessions
         self.engine = Engine(self.settings["base_url"], _contents_root(self.serverapp), sessions)
-        self.info_file = Path(jupyter_runtime_dir()) / f"jupyter-pai-{os.getpid()}.json"
+        self.info_file = info_path(os.getpid())
         self.task: asyncio.Task[None] | None = None
         self.settings["jupyter_pai_engine"] = self.engine
 
@@ -95,6 +100,7 @@ class PaiApp(ExtensionApp):
             self.handlers.append((rf"/{PREFIX}{pattern}/?", VerbHandler, {"verbs": verbs}))
         self.handlers += [
             (rf"/{PREFIX}/stream", StreamHandler),
+            (rf"/{PREFIX}{PROOF}", ProofHandler),
             (rf"/{PREFIX}/.*", UnknownHandler),
             (rf"/{TENSORBOARD_PATH}/([^/]+)(/.*)?", TensorBoardHandler),
         ]
@@ -103,13 +109,14 @@ class PaiApp(ExtensionApp):
         """Publish the server's address for its kernels and terminals, and start the engine. Called once the server
         listens."""
         try:
-            ServerInfo(
+            self.engine.info = ServerInfo(
                 url=serverapp.connection_url,
                 secret=self.engine.secret,
                 pid=os.getpid(),
                 socket=serverapp.sock,
                 certificate=serverapp.certfile,
-            ).write(self.info_file)
+            )
+            self.engine.info.write(self.info_file)
             os.environ[VARIABLE] = str(self.info_file)
         except OSError as error:
             self.log.error("jupyter-pai: kernels may not find this server: %s", error)

@@ -12,7 +12,7 @@ from typing import Any
 
 from jupyter_core.utils import ensure_async
 from jupyter_server.auth import AllowAllAuthorizer, Authorizer, IdentityProvider, User
-from jupyter_server.auth.decorator import authorized, ws_authenticated
+from jupyter_server.auth.decorator import allow_unauthenticated, authorized, ws_authenticated
 from jupyter_server.base.handlers import APIHandler, JupyterHandler
 from jupyter_server.base.websocket import WebSocketMixin
 from tornado import web
@@ -25,6 +25,7 @@ from ..api.endpoint import encode
 from ..api.route import PREFIX, Route
 from ..api.routes import ROUTES
 from ..api.subscriptions import Subscriptions, unexpected
+from ..core.discovery import NONCE
 from ..core.errors import EngineError, NotFound, PaiError, UsageError
 from ..core.i18n import _, use_language
 
@@ -173,6 +174,24 @@ class VerbHandler(PaiHandler):
     def on_connection_close(self) -> None:
         if self.serving:
             self.serving.cancel()
+
+
+class ProofHandler(PaiHandler):
+    """Proves the identity of this server to a client that has its file. The only address without login: the client
+    sends its secret after the proof."""
+
+    @allow_unauthenticated
+    async def get(self) -> None:
+        engine, nonce = self.settings["jupyter_pai_engine"], self.get_query_argument("nonce", "")
+        if not re.fullmatch(rf"[0-9a-f]{{{2 * NONCE}}}", nonce) or engine.info is None:
+            raise web.HTTPError(400, "invalid nonce")
+        if not engine.proofs.has_capacity():
+            raise web.HTTPError(429)
+        await engine.proofs.acquire()
+        self.set_header("Cache-Control", "no-store")
+        # The address of the connection itself, which no header can change.
+        client = self.request.connection.stream.socket.getpeername()
+        self.finish(json.dumps({"proof": engine.info.proof(nonce, client)}))
 
 
 class UnknownHandler(PaiHandler):

@@ -16,6 +16,7 @@ from typing import BinaryIO, ClassVar
 from urllib.parse import quote, unquote, urlsplit
 
 from ..core.errors import Conflict, NotFound
+from ..core.filesystem import open_folder
 from ..core.i18n import _
 from .base import File, OpenFile, Progress, Storage
 from .staging import read_errors, write_errors
@@ -41,22 +42,26 @@ class LocalStorage(Storage):
             return File(f"{path.name}/", 0, status.st_mtime)
         return None if uri.endswith("/") else _file(path.name, status)
 
+    def _top(self, uri: str) -> str:
+        """Return the path of a folder without links."""
+        return os.path.realpath(_path(uri))
+
     def entries(self, uri: str, after: str = "", most: int = 1000) -> list[File]:
-        top, page = os.path.realpath(_path(uri)), []
+        top, page = self._top(uri), []
         with read_errors(Path(top)), suppress(FileNotFoundError), os.scandir(top) as entries:
             named = ((entry.name + "/" * entry.is_dir(follow_symlinks=False), entry) for entry in entries)
             page = heapq.nsmallest(most, (pair for pair in named if pair[0] > after), key=lambda pair: pair[0])
         return [one for name, entry in page for one in _entry(top, name.rstrip("/"), entry, name)]
 
     def list(self, uri: str) -> list[File]:
-        return sorted(_walk(os.path.realpath(_path(uri))))
+        return sorted(_walk(self._top(uri)))
 
     def exists(self, uri: str) -> bool:
-        return _path(uri).is_dir()
+        return os.path.isdir(self._top(uri))
 
     def open(self, uri: str, path: str) -> OpenFile:
         try:
-            return _LocalFile(path, _inside(os.path.realpath(_path(uri)), path))
+            return _LocalFile(path, self._top(uri))
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise NotFound(_("`{path}` cannot be read: {why}.").format(path=path, why=why)) from None
@@ -115,7 +120,7 @@ class LocalStorage(Storage):
             )
         if os.path.lexists(goal):  # Includes a broken link.
             raise _taken(goal)
-        count = sum(1 for _file in _walk(str(source))) if uri.endswith("/") else 1
+        count = sum(1 for _file in _walk(os.path.realpath(source))) if uri.endswith("/") else 1
         with write_errors(goal):
             goal.parent.mkdir(parents=True, exist_ok=True)
             try:
@@ -132,6 +137,27 @@ class LocalStorage(Storage):
             raise Conflict(_("{path} is a file.").format(path=path), fix=_("Choose another name."))
         with write_errors(path):
             path.mkdir(parents=True, exist_ok=True)
+
+
+class ChannelStorage(LocalStorage):
+    """The output channels of jobs. The path of a channel has no links, because a job can replace its folders by links
+    to other files of this machine. Links inside the channel are followed as in other folders."""
+
+    def _top(self, uri: str) -> str:
+        path = _path(uri)
+        try:
+            with open_folder(str(path), listed=False):
+                pass
+        except FileNotFoundError:
+            pass  # Read as an empty folder.
+        except OSError as error:
+            raise NotFound(
+                _("The output folder {path} cannot be opened without following links: {error}.").format(
+                    path=path, error=error.strerror
+                ),
+                fix=_("The job may have replaced it by a link. Check the folder before you read it by other means."),
+            ) from None
+        return str(path)
 
 
 def _copy(source: Path | bytes, target: BinaryIO, name: Path) -> Iterator[tuple[int, int]]:
@@ -189,11 +215,15 @@ def _is_top(path: Path) -> bool:
 
 
 class _LocalFile(OpenFile):
-    def __init__(self, path: str, real: str) -> None:
-        # Check first, because opening a pipe would block and opening a device could have effects.
-        if not stat.S_ISREG(os.lstat(real).st_mode):
-            raise ValueError(_("not a regular file"))
-        self._descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    def __init__(self, path: str, top: str) -> None:
+        # Links are resolved first. The result is opened without following any, since it may be replaced meanwhile.
+        folder, name = os.path.split(os.path.relpath(_inside(top, path), top))
+        with open_folder(top, listed=False) as place, open_folder(folder, below=place, listed=False) as parent:
+            # Check first, because opening a pipe would block and opening a device could have effects.
+            if not stat.S_ISREG(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
+                raise ValueError(_("not a regular file"))
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+            self._descriptor = os.open(name, flags, dir_fd=parent)
         status = os.fstat(self._descriptor)
         if not stat.S_ISREG(status.st_mode):
             self.close()
@@ -235,21 +265,22 @@ def _inside(top: str, path: str) -> str:
 def _walk(top: str) -> Iterator[File]:
     """Yield everything below a folder except folders. Entries that vanish meanwhile are skipped."""
     waiting = [""]
-    while waiting:
-        prefix = waiting.pop()
-        try:
-            with os.scandir(os.path.join(top, prefix)) as entries:
-                for entry in entries:
-                    path = prefix + entry.name
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(f"{path}/")
-                    else:
-                        yield from _entry(top, path, entry)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            if prefix:
-                yield File(prefix.removesuffix("/"), 0, 0.0, error.strerror or str(error))
+    with suppress(OSError), open_folder(top) as place:
+        while waiting:
+            prefix = waiting.pop()
+            try:
+                with open_folder(prefix, below=place) as folder, os.scandir(folder) as entries:
+                    for entry in entries:
+                        path = prefix + entry.name
+                        if entry.is_dir(follow_symlinks=False):
+                            waiting.append(f"{path}/")
+                        else:
+                            yield from _entry(top, path, entry)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                if prefix:
+                    yield File(prefix.removesuffix("/"), 0, 0.0, error.strerror or str(error))
 
 
 def _file(path: str, status: os.stat_result) -> File:

@@ -85,7 +85,7 @@ command = "date +%s.%N"
 source = {"files": {f"f{n}.py": "x = 1" for n in range(10)}}
 ours, baseline, share = [], [], []
 info = jupyter_pai.connect().info
-headers = {"Authorization": f"{info.scheme} {info.secret}", "Content-Type": "application/json"}
+headers = {"Authorization": f"jupyter-pai {info.secret}", "Content-Type": "application/json"}
 for _ in range(COUNT + 1):
     begun = time.time()
     job = jupyter_pai.submit(name="bench", command=command, source=source)

@@ -118,13 +118,9 @@ _MEANING = {
         "Set by the Jupyter server for its kernels: the notebook.",
         "Jupyter 服务器为内核设置：所属的 notebook。",
     ),
-    "JUPYTERHUB_API_TOKEN": (
-        "Set by JupyterHub: the token with which kernels and command lines connect to their server.",
-        "JupyterHub 为服务器设置：内核和命令行用它访问自己的服务器。",
-    ),
     "JUPYTERHUB_SERVICE_URL": (
-        "Set by JupyterHub: the address of the server.",
-        "JupyterHub 设置：服务器自己的地址。",
+        "Set by JupyterHub: the address of the server, by which kernels and command lines find its file.",
+        "JupyterHub 设置：服务器自己的地址，内核和命令行由此找到它的文件。",
     ),
     "JUPYTERHUB_API_URL": (
         "Set by JupyterHub: the address of the Hub. If set, a submit warns that local jobs stop with the server.",

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import ClassVar
 
 from pydantic import BaseModel
@@ -25,15 +26,13 @@ from ..base import Backend, Caller, Capability, Check, Finding, Prepared, Submis
 from ..reports import Report
 from ..resources import InstanceType
 from . import checks, container, interpreter, orphans, process, resources, working_files
-from .container import Container
+from .container import MOST_INSTANCES, Container
 from .liveness import Liveness, liveness_of, read_text, starter_of
 from .options import LocalOptions, LocalSettings
 from .queue import Capacity, Queue
 from .supervisor import namespaces
 from .supervisor.output_parameters import LARGEST, LARGEST_TOGETHER, MOST
 from .workspace import Workspace, file_path, output_folders, stored_parameters
-
-_MAX_INSTANCES = 64
 
 
 class LocalBackend(Backend):
@@ -61,16 +60,16 @@ class LocalBackend(Backend):
             raise Unsupported(_("The local backend requires Linux."), fix=_("Use a profile of another backend."))
 
     async def check(self, spec: JobSpec, caller: Caller) -> Check:
-        if spec.instance_count > _MAX_INSTANCES:
+        if spec.instance_count > MOST_INSTANCES:
             raise Unsupported(
                 _("The local backend supports at most {limit} instances, not {n}.").format(
-                    limit=_MAX_INSTANCES, n=spec.instance_count
+                    limit=MOST_INSTANCES, n=spec.instance_count
                 ),
                 fix=_("Request fewer: --instance-count."),
             ).at("instance_count")
         for channel, uri in spec.inputs.items():
             with fields(f"inputs.{channel}"):
-                _check_input(channel, uri)
+                _check_input(channel, uri, self.home)
         outputs = {f"outputs.{channel}": uri for channel, uri in spec.outputs.items()}
         for field, uri in (outputs | ({"output_path": spec.output_path} if spec.output_path else {})).items():
             with fields(field):
@@ -105,9 +104,9 @@ class LocalBackend(Backend):
         workspace = self._workspace(job, folder, self._choose_engine(job.spec)[0])
         with state_errors(folder.path):
             workspace.lay_out()
+            folder.note_channels(output_folders(job.spec, folder))
             if workspace.container:
-                # It begins with the engine.
-                (folder.path / "container").write_text(workspace.container.cleanup, "utf-8")
+                container.note_engine(folder, workspace.container.engine)
         _variables, nameless = workspace.contract_variables()
         notes = [_("`{name}` has no short environment variable.").format(name=name) for name in nameless]
         if workspace.layout.root != "/ml":
@@ -142,7 +141,7 @@ class LocalBackend(Backend):
             workspace.environment(),
             mode=workspace.mode,
             cwd=str(folder.path) if workspace.container else workspace.layout.code,
-            cleanup=workspace.container.cleanup if workspace.container else "",
+            cleanup=workspace.container.cleanup if workspace.container else (),
             tty=job.spec.tty,
             grace=self.settings.grace_time,
             limit=self.run_time_limit(job.spec),
@@ -189,7 +188,7 @@ class LocalBackend(Backend):
         result = process.read_result(folder)
         if result is None:
             return _cut_short(folder, (folder.path / "stop").exists(), started_at)
-        status, reason = _judge(result, in_container=bool(container.engine_of(folder)))
+        status, reason = _judge(result, in_container=bool(container.engine_name(folder)))
         parameters, omitted = stored_parameters(folder)
         return Report(
             status,
@@ -268,8 +267,7 @@ def _elsewhere(folder: JobFolder, life: Liveness, report: Report) -> Report:
 
 def _cut_short(folder: JobFolder, is_stopped: bool, started_at: object) -> Report:
     """Return the report of a job without supervisor and result."""
-    if line := read_text(folder.path / "container"):
-        process.run_aside(line)  # Removes the containers.
+    container.remove_containers(folder)
     if is_stopped:
         return Report(JobStatus.STOPPED, "stopped", _("Stopped by the user."))
     reason = _("The job ended early: its supervisor was killed.")
@@ -310,8 +308,9 @@ def _notes_on_parameters(omitted: int) -> tuple[str, ...]:
     return (text.format(n=omitted, most=MOST, size=show_size(LARGEST), together=show_size(LARGEST_TOGETHER)),)
 
 
-def _check_input(channel: str, uri: str) -> None:
+def _check_input(channel: str, uri: str, home: Home) -> None:
     path = file_path(uri)
+    _check_job_path(channel, path, home.jobs)
     if not path.exists():
         raise BadInput(
             _("Input `{channel}` not found: {path}.").format(channel=channel, path=path),
@@ -322,6 +321,24 @@ def _check_input(channel: str, uri: str) -> None:
             _("No permission to read the input `{channel}`: {path}.").format(channel=channel, path=path),
             fix=_("Ask its owner for read permission."),
         )
+
+
+def _check_job_path(channel: str, path: Path, jobs: Path) -> None:
+    """Check that an input below the folder of a job stays there. `jobs` is the folder of all jobs.
+
+    Raises:
+        BadInput: if a link leads out of it, which the job may have made.
+    """
+    for root in {jobs, Path(os.path.realpath(jobs))}:
+        if path.is_relative_to(root):
+            job = Path(os.path.realpath(root), *path.relative_to(root).parts[:1])
+            if not Path(os.path.realpath(path)).is_relative_to(job):
+                raise BadInput(
+                    _("Input `{channel}` is a link that leads out of the folder of its job: {path}.").format(
+                        channel=channel, path=path
+                    ),
+                    fix=_("Check the link, and pass its target."),
+                )
 
 
 def _check_output(uri: str) -> None:

@@ -6,25 +6,27 @@ name and is removed by that name when the job ends, in any way.
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from ...core.errors import BadInput, Unsupported
+from ...core.errors import BackendError, BadInput, Unsupported
 from ...core.i18n import _
 from ...core.text import parse_size
 from ...jobs.job import Job
 from ...jobs.spec import JobSpec
 from ...jobs.state_dir import JobFolder
-from . import user_mapping
+from . import process, user_mapping
 from .liveness import read_text
 from .resources import NAMES
 from .user_mapping import last_line, run
 
 ENGINES = ("podman", "docker")
+MOST_INSTANCES = 64
 # Paths in containers: package files, environments with requirements, shims, and packages that the job installs.
 PACKAGE, ENVIRONMENTS, SHIMS = "/opt/jupyter-pai", "/opt/jupyter-pai-environments", "/tmp/.jupyter-pai"  # noqa: S108  # the container's own
 PACKAGES = f"{SHIMS}-packages"
@@ -33,13 +35,23 @@ T = TypeVar("T")
 # Exit code of both clients if a container cannot be started.
 NOT_STARTED = 125
 
-# The guard's command: $1 is the engine, $2 the container's name. Rank and GPUs are known at the start only.
+# The guard's command: $1 is the engine, $2 the container's name. Rank and GPUs are known at the start only. The folders
+# to mount follow, up to `--`: a job that runs while this one is queued may have replaced one by a link.
+_BEGIN = f"""engine=$1 name=$2-$RANK; shift 2
+while [ "$1" != -- ]; do
+if [ "$(readlink -f -- "$1")" != "$1" ]; then
+echo "jupyter-pai: not mounted, since it was replaced by a link: $1" >&2; exit {NOT_STARTED}
+fi
+shift
+done
+shift
+"""
 _START = {
-    "podman": """engine=$1 name=$2-$RANK; shift 2
-for gpu in $(echo "$CUDA_VISIBLE_DEVICES" | tr , ' '); do set -- --device "nvidia.com/gpu=$gpu" "$@"; done
+    "podman": _BEGIN
+    + """for gpu in $(echo "$CUDA_VISIBLE_DEVICES" | tr , ' '); do set -- --device "nvidia.com/gpu=$gpu" "$@"; done
 exec "$engine" run --name "$name" "$@" """,
-    "docker": """engine=$1 name=$2-$RANK; shift 2
-if [ -n "$CUDA_VISIBLE_DEVICES" ]; then set -- --gpus "\\"device=$CUDA_VISIBLE_DEVICES\\"" "$@"; fi
+    "docker": _BEGIN
+    + """if [ -n "$CUDA_VISIBLE_DEVICES" ]; then set -- --gpus "\\"device=$CUDA_VISIBLE_DEVICES\\"" "$@"; fi
 exec "$engine" run --name "$name" "$@" """,
 }
 # The first process in the container: it forwards SIGTERM, which PID 1 ignores by default, and reaps orphans. An image
@@ -58,6 +70,14 @@ _CLIENTS = ("PATH", "HOME", "TMPDIR", "XDG_", "DOCKER_", "CONTAINER", "BUILDAH_"
 _RENAMED = "JUPYTER_PAI_AS_"
 
 
+class Mount(NamedTuple):
+    """A file or folder of this machine, and its path in the container. The container may write a `writable` one."""
+
+    path: Path
+    place: str
+    writable: bool = False
+
+
 class Container:
     """The containers of a job, one per instance."""
 
@@ -70,14 +90,14 @@ class Container:
         self,
         inner: list[str],
         workdir: str,
-        mounts: Iterable[tuple[Path, str]],
+        mounts: Sequence[Mount],
         variables: Iterable[str],
         import_paths: Iterable[str] = (),
     ) -> list[str]:
         """Return the guard's command that runs `inner` in a container.
 
-        `mounts` are pairs of host path and container path. `variables` are names; their values are passed in the
-        client's environment. `import_paths` precede the image's PYTHONPATH.
+        The paths of `mounts` have no links. `variables` are names; their values are passed in the client's environment.
+        `import_paths` precede the image's PYTHONPATH.
         """
         spec = self.job.spec
         names = passable(dict.fromkeys(variables, ""))
@@ -85,7 +105,7 @@ class Container:
             *("--rm", "--log-driver", "none", "--network", "host", "--security-opt", "label=disable"),
             *("--label", f"jupyter-pai.job={self.job.id}", "--workdir", workdir, "--entrypoint", "/bin/sh"),
             *user_mapping.of(self.engine).options,
-            *(word for path, place in mounts for word in ("--volume", f"{path}:{place}")),
+            *(word for mount in mounts for word in ("--volume", _volume(mount))),
             *(word for name in (*names, "RANK", "MASTER_PORT") for word in ("--env", name)),
             *(["--env", "HOME=/tmp"] if os.getuid() else []),  # A user unknown to the image has no home.
             # Only requested limits: without delegated control groups, an engine rejects any limit.
@@ -93,7 +113,8 @@ class Container:
             *(["--memory", str(parse_size(spec.memory))] if spec.memory else []),
             *(["--tty"] if spec.tty else []),
         ]
-        start = ["/bin/sh", "-c", _START[Path(self.engine).name], "pai", self.engine, self.name]
+        folders = [str(mount.path) for mount in mounts]
+        start = ["/bin/sh", "-c", _START[Path(self.engine).name], "pai", self.engine, self.name, *folders, "--"]
         renamed = "".join(
             f'export {name.removeprefix(_RENAMED)}="${name}"; unset {name}\n'
             for name in names
@@ -108,11 +129,20 @@ class Container:
         return {name: value for name, value in os.environ.items() if name.startswith(_CLIENTS)} | passable(variables)
 
     @property
-    def cleanup(self) -> str:
-        """A shell command that removes the containers, running or not."""
-        names = [f"{self.name}-{rank}" for rank in range(self.job.spec.instance_count)]
-        options = ["--force", "--time", "0"] if Path(self.engine).name == "podman" else ["--force"]
-        return shlex.join([self.engine, "rm", *options, *names])
+    def cleanup(self) -> list[str]:
+        """The command that removes the containers, running or not."""
+        return removal(self.engine, self.job.id, self.job.spec.instance_count)
+
+
+def removal(engine: str, job_id: str, instances: int) -> list[str]:
+    """Return the command that removes the containers of a job."""
+    names = [f"jupyter-pai-{job_id}-{rank}" for rank in range(instances)]
+    options = ["--force", "--time", "0"] if Path(engine).name == "podman" else ["--force"]
+    return [engine, "rm", *options, *names]
+
+
+def _volume(mount: Mount) -> str:
+    return f"{mount.path}:{mount.place}" + ("" if mount.writable else ":ro")
 
 
 def passable(variables: Mapping[str, T]) -> dict[str, T]:
@@ -143,9 +173,47 @@ def choose(spec: JobSpec, name: str, profile: str) -> tuple[str, list[str]]:
     return engine, [] if engine else [text.format(image=spec.image)]
 
 
+def note_engine(folder: JobFolder, engine: str) -> None:
+    """Write the name of a job's engine into its folder."""
+    (folder.path / "container").write_text(Path(engine).name, "utf-8")
+
+
+def engine_name(folder: JobFolder) -> str:
+    """Return the name of a job's engine; empty for a job without containers, and for other texts."""
+    # An earlier version wrote a command that starts with the path of the engine.
+    name = os.path.basename(read_text(folder.path / "container").partition(" ")[0].strip())
+    return name if name in ENGINES else ""
+
+
+def _installed(folder: JobFolder) -> str:
+    name = engine_name(folder)
+    return (shutil.which(name) or "") if name else ""
+
+
 def engine_of(folder: JobFolder) -> str:
-    """Return the engine of a job; empty for none."""
-    return next(iter(shlex.split(read_text(folder.path / "container"))), "")
+    """Return the path of a job's engine; empty for a job without containers. Only its name is read from the folder.
+
+    Raises:
+        BackendError: if it is unknown or not installed. The job must not run outside of a container.
+    """
+    if not (folder.path / "container").exists():
+        return ""
+    if engine := _installed(folder):
+        return engine
+    raise BackendError(
+        _("The container engine of job {job} is not available.").format(job=folder.id),
+        fix=_("Install it, or run without a container: --container none."),
+    )
+
+
+def remove_containers(folder: JobFolder) -> None:
+    """Start to remove the containers of a job whose supervisor is gone."""
+    if engine := _installed(folder):
+        try:
+            instances = int(json.loads(folder.spec.read_bytes())["instance_count"])
+        except (OSError, ValueError, KeyError, TypeError):
+            instances = 1
+        process.run_aside(removal(engine, folder.id, min(instances, MOST_INSTANCES)))
 
 
 def find(name: str) -> str:

@@ -85,7 +85,7 @@ def spawn(
     grace: float = 10,
     limit: int = 0,
     instances: int = 1,
-    cleanup: str = "",
+    cleanup: Sequence[str] = (),
     queue: str = "",
     need: Need | None = None,
     capacity: Capacity | None = None,
@@ -101,7 +101,7 @@ def spawn(
     need, capacity, secrets = need or Need(), capacity or Capacity(0, 0, []), secrets or {}
     arguments = {
         "command": [*command], "mode": mode, "cwd": cwd, "tty": tty, "grace": grace, "limit": limit,
-        "instances": instances, "cleanup": cleanup, "queue": queue, "need": [need.cpu, need.memory, need.gpu],
+        "instances": instances, "cleanup": [*cleanup], "queue": queue, "need": [need.cpu, need.memory, need.gpu],
         "capacity": [capacity.cpu, capacity.memory, capacity.gpus], "parameters": parameters, "secrets": [*secrets],
     }  # fmt: skip
     lock = os.open(folder.path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
@@ -127,10 +127,10 @@ def spawn(
     _children.append(process)
 
 
-def run_aside(line: str) -> None:
-    """Start a shell command without waiting for it."""
+def run_aside(command: Sequence[str]) -> None:
+    """Start a command without waiting for it."""
     quiet = subprocess.DEVNULL
-    _children.append(subprocess.Popen(["/bin/sh", "-c", line], stdin=quiet, stdout=quiet, stderr=quiet))
+    _children.append(subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet))
 
 
 def started_at(folder: JobFolder) -> datetime | None:

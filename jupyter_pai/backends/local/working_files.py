@@ -1,15 +1,20 @@
-"""The files that a job writes beside its code. At its end, they become the output channel `files`."""
+"""The files that a job writes beside its code. At its end, they become the output channel `files`.
+
+Neither the working folder nor the channel is reached by a link: a job in a container could replace folders by links to
+files outside of the container.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from ...core import contract
+from ...core.filesystem import open_folder
 from ...jobs.spec import STORED, JobSpec
 from ...jobs.state_dir import JobFolder
 from ...source import archive, ignore
@@ -32,45 +37,72 @@ def keep(folder: JobFolder) -> None:
         channel = output_folders(spec, folder).get(contract.FILES)
         # An earlier version did not create the channel.
         if contract.FILES in spec.channels and channel and channel.is_dir():
-            work = folder.path / "ml" / spec.layout
-            for path in _written(work, packed):
-                _link(work / path, channel / path)
+            target_path = str(folder.channel(contract.FILES, channel))
+            with (
+                open_folder(os.path.realpath(folder.path)) as place,
+                open_folder(f"ml/{spec.layout}", below=place) as work,
+                open_folder(target_path) as target,
+            ):
+                for path in _written(work, packed):
+                    _link(path, work, target)
         done.touch()
     except (OSError, ValueError) as error:
         _log.warning("Cannot keep the files that job %s wrote beside its code: %s", folder.id, error)
 
 
-def _written(work: Path, packed: Mapping[str, str]) -> Iterator[str]:
+def _written(work: int, packed: Mapping[str, str]) -> Iterator[str]:
     """Yield the paths of new and changed files. Links, and names that a submit excludes by default, are skipped."""
     waiting = [""]
     while waiting:
         below = waiting.pop()
+        written: list[str] = []
         try:
-            entries = sorted(os.scandir(work / below), key=lambda entry: entry.name)
+            with open_folder(below, below=work) as folder, os.scandir(folder) as scan:
+                entries = sorted(scan, key=lambda entry: entry.name)
+                if below and ignore.is_environment([entry.name for entry in entries]):
+                    continue
+                for entry in entries:
+                    path = below + entry.name
+                    if ignore.is_excluded(entry.name):
+                        continue
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(f"{path}/")
+                    elif entry.is_file(follow_symlinks=False) and (
+                        path not in packed or entry.stat(follow_symlinks=False).st_mtime != archive.MTIME
+                    ):
+                        written.append(path)
         except OSError as error:
             _log.warning("Cannot read a folder of a job: %s", error)
-            continue
-        if below and ignore.is_environment([entry.name for entry in entries]):
-            continue
-        for entry in entries:
-            path = below + entry.name
-            if ignore.is_excluded(entry.name):
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                waiting.append(f"{path}/")
-            elif entry.is_file(follow_symlinks=False) and (
-                path not in packed or entry.stat().st_mtime != archive.MTIME
-            ):
-                yield path
+        yield from written
 
 
-def _link(path: Path, target: Path) -> None:
+def _link(path: str, work: int, channel: int) -> None:
+    """Link a file of the open folder `work` into the open folder `channel`, or copy it to another disk."""
+    folder, name = os.path.split(path)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.unlink(missing_ok=True)  # Of an earlier job in a shared output folder.
-        try:
-            os.link(path, target)
-        except OSError:
-            shutil.copy2(path, target)
+        with (
+            open_folder(folder, below=work) as source,
+            open_folder(folder, below=channel, create=True) as target,
+        ):
+            with contextlib.suppress(FileNotFoundError):  # Of an earlier job in a shared output folder.
+                os.unlink(name, dir_fd=target)
+            try:
+                os.link(name, name, src_dir_fd=source, dst_dir_fd=target, follow_symlinks=False)
+            except OSError:
+                _copy(name, source, target)
     except OSError as error:
         _log.warning("Cannot keep a file that a job wrote: %s", error)
+
+
+def _copy(name: str, source: int, target: int) -> None:
+    """Copy a file between two open folders, with its mode and times."""
+    new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    with (
+        open(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=source), "rb") as reading,
+        open(os.open(name, new, 0o600, dir_fd=target), "wb") as writing,
+    ):
+        status = os.fstat(reading.fileno())
+        shutil.copyfileobj(reading, writing)
+        writing.flush()
+        os.fchmod(writing.fileno(), status.st_mode & 0o777)
+        os.utime(writing.fileno(), ns=(status.st_atime_ns, status.st_mtime_ns))

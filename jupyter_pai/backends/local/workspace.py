@@ -14,11 +14,11 @@ from ...core.errors import BadInput
 from ...core.i18n import _, language
 from ...jobs.job import Job
 from ...jobs.spec import JobSpec
-from ...jobs.state_dir import JobFolder, Packing
+from ...jobs.state_dir import Home, JobFolder, Packing
 from ...source import archive
 from ..runtime import launcher
 from . import container, interpreter
-from .container import Container
+from .container import Container, Mount
 from .supervisor import namespaces, output_parameters
 
 _PACKAGE = Path(__file__).parents[2]
@@ -48,7 +48,7 @@ class Workspace:
         self.lib = folder.path / "lib"
         self.packages = folder.path / "packages"
         self.requirements = folder.path / "requirements.txt"
-        self.environments = folder.path.parent.parent / "environments"
+        self._home = Home(folder.path.parent.parent)
 
     def lay_out(self) -> None:
         """Create all files of the job."""
@@ -80,8 +80,15 @@ class Workspace:
         output = _output_root(self.spec, self.folder)
         self._expose(output, self.ml / "output")
         for channel, path in output_folders(self.spec, self.folder).items():
+            if path == output / channel and path.is_symlink():
+                raise BadInput(
+                    _("The output {path} is a link, which is not followed.").format(path=path),
+                    fix=_("Remove it, or name its target: --output {channel}=FOLDER").format(channel=channel),
+                )
             path.mkdir(parents=True, exist_ok=True)
             if self.container:
+                if (output / channel).is_symlink():  # Of an earlier job in this output folder.
+                    (output / channel).unlink()
                 (output / channel).mkdir(exist_ok=True)
             else:
                 _link(output / channel, path)
@@ -106,19 +113,27 @@ class Workspace:
         else:
             path.symlink_to(target)
 
-    def _mounts(self) -> list[tuple[Path, str]]:
-        """Return the mounts of a container: host path and container path."""
+    def _mounts(self) -> list[Mount]:
+        """Return the mounts of a container. Inputs are read-only: they may be the outputs of other jobs."""
         inputs = [(_input(uri)[0], f"/ml/input/data/{channel}") for channel, uri in self.spec.inputs.items()]
         output = _output_root(self.spec, self.folder)
-        elsewhere = [
-            (path, f"/ml/output/{name}")
+        noted = [
+            Mount(self.folder.channel(name, path), f"/ml/output/{name}", writable=True)
             for name, path in output_folders(self.spec, self.folder).items()
             if path != output / name
         ]
+        writable = [(self.ml, "/ml"), (output, "/ml/output")]
         tools = [(self.lib, container.PACKAGE), (_PACKAGE / "locale", f"{container.PACKAGE}/locale")]
         if self.requirements.exists():
-            tools.append((self.environments, container.ENVIRONMENTS))
-        return [(self.ml, "/ml"), *inputs, (output, "/ml/output"), *elsewhere, *tools]
+            environments = self._home.image_environments(self.spec.image)
+            (environments / "data").mkdir(parents=True, exist_ok=True)
+            (environments / "ready").touch()  # The last use, for the removal of unused environments.
+            writable.append((environments / "data", container.ENVIRONMENTS))
+        return [
+            *(Mount(Path(os.path.realpath(path)), place, writable=True) for path, place in writable),
+            *(Mount(Path(os.path.realpath(path)), place) for path, place in (*inputs, *tools)),
+            *noted,
+        ]
 
     def _lay_out_requirements(self, code: Path) -> None:
         """Write one file with the requirements of the code and the spec; the spec's take precedence."""
@@ -166,7 +181,7 @@ class Workspace:
             words = [
                 *(self.job.python, "-I", f"{_PACKAGE}/{_LAUNCHER}"),
                 f"requirements={self.requirements}",
-                f"environments={self.environments}",
+                f"environments={self._home.environments}",
                 f"shims={self.shims}",
                 f"packages={self.packages}",
                 f"uv={find_uv()}",
@@ -239,6 +254,7 @@ class Workspace:
                 (package / folder / "__init__.py").write_text(_TRAVELLING_FOLDER, "utf-8")
         (package / "__init__.py").write_text(_TRAVELLING, "utf-8")
         if self.container:
+            (self.lib / "locale").mkdir()  # A mount point in a read-only mount.
             shutil.copy(_PACKAGE / _LAUNCHER, self.lib)
             shutil.copy(_PACKAGE / _FIGURES / "jupyter_pai_figures.py", self.lib)
             if self.requirements.exists():

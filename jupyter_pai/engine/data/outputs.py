@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from ...core.errors import NotFound, PaiError, UsageError
+from ...core.errors import PaiError, UsageError
 from ...core.i18n import _
 from ...jobs.job import Job
 from ...storage.base import File, OpenFile, Storage
+from .channels import open_channel
 from .storages import Storages
 
 _PIECE = 1 << 18
@@ -90,32 +91,18 @@ class Page:
         return matches[self.offset : self.offset + self.limit], len(matches)
 
 
-def channel_uri(job: Job, channel: str) -> str:
-    """Return the URI of an output channel.
-
-    Raises:
-        NotFound: if the job does not have it.
-    """
-    if channel not in job.outputs:
-        raise NotFound(
-            _("Job {job} has no output channel `{name}`.").format(job=job.id, name=channel),
-            fix=_("Known are: {names}.").format(names=", ".join(job.outputs)),
-        )
-    return job.outputs[channel]
-
-
-def describe(storages: Storages, job: Job, uri: str, page: Page) -> dict[str, Any]:
+def describe(storages: Storages, job: Job, channel: str, page: Page) -> dict[str, Any]:
     """Return a page of the files in a channel as JSON (`OutputChannel`). May block."""
     files, state, problem = list[File](), "unknown", ""
     try:
-        storage = storages.of(uri, job.profile)
+        storage, uri = open_channel(storages, job, channel)
         files = storage.list(uri)
         state = "files" if files else "empty" if storage.exists(uri) else "gone"
     except PaiError as error:
         problem = str(error)
     shown, matching = page.of(files)
     return {
-        "uri": uri,
+        "uri": job.outputs[channel],
         "state": state,
         "problem": problem,
         "count": len(files),

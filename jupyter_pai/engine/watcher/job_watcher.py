@@ -6,9 +6,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from pathlib import Path
 
 from ...backends.base import Backend, Capability
 from ...backends.reports import Report
@@ -53,10 +55,11 @@ class WatchedJob:
             LogMetricSource(folder.log, job.spec.metric_definitions, detects=job.spec.detect_metrics)
         ]
         remote_files = remote.event_files
-        if tensorboard := remote_files.folder if remote_files else path_of(job.outputs.get("tensorboard", "")):
+        place = Path(os.path.realpath(folder.path))
+        if tensorboard := place / remote_files.folder.name if remote_files else _tensorboard(job, folder):
             self.readers.append(EventFileSource(tensorboard, job.submitted_at.timestamp()))
         if not remote_files and contract.FILES in job.spec.channels:
-            work = folder.path / "ml" / job.spec.layout
+            work = place / "ml" / job.spec.layout
             self.readers.append(EventFileSource(work, job.submitted_at.timestamp(), contract.FILES))
         defined = {definition.name for definition in job.spec.metric_definitions}
         self.remote.points = RemoteMetrics(folder, defined, self._read_all)
@@ -162,6 +165,12 @@ class WatchedJob:
         names = [instance] if instance else instances(self.folder.log)
         log = LogFile(self.folder.log, names[0]) if names else None
         return log.read(max(0, log.size - _TAIL), _TAIL).decode("utf-8", "replace") if log else ""
+
+
+def _tensorboard(job: Job, folder: JobFolder) -> Path | None:
+    """Return the folder for event files on this machine."""
+    path = path_of(job.outputs.get("tensorboard", ""))
+    return path and folder.channel("tensorboard", path)
 
 
 class Recorder:

@@ -161,6 +161,7 @@ class Database:
     def _open(self) -> sqlite3.Connection:
         """Open the file for writing, and add missing rows."""
         self._close()
+        filesystem.make_private(self.path, ("", "-wal", "-shm", "-journal"))  # SQLite creates files for all users.
         connection = connect(self.path, writer=True)
         with on_failure(connection.close):
             file = file_of(self.path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -15,7 +16,8 @@ import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
-from jupyter_pai.core.errors import BadInput, Unsupported
+from jupyter_pai.core.errors import BadInput, NotFound, Unsupported
+from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.sdk.estimator import Estimator
 
 from ...conftest import processes_of, script, submit, until
@@ -199,6 +201,128 @@ def test_missing_image_is_reported(podman: EmbeddedClient) -> None:
     assert (job.status, job.exit_code) == ("failed", 125)
     assert "localhost/nothing:1" in job.logs()
     assert job.reason == "The container could not be started (exit code 125)."
+
+
+def replace(path: str, target: Path) -> str:
+    """Return a command that replaces a folder by a link."""
+    code = f"import os, shutil; shutil.rmtree({path!r}); os.symlink({str(target)!r}, {path!r})"
+    return f'cd /; python3 -c "{code}"'
+
+
+def leave(podman: EmbeddedClient, channel: str, target: Path) -> JobHandle:
+    """Run a job that replaces one of its channels by a link to a folder of the host."""
+    job = contained(podman, replace(f"/ml/output/{channel}", target)).wait()
+    assert job.status == "succeeded", job.logs()
+    folder = Path(job.outputs[channel].removeprefix("file://"))
+    assert folder.is_symlink()
+    assert (folder / "secret").read_text() == "of the host"
+    return job
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A folder of the host, which no job gets."""
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    (folder / "secret").write_text("of the host")
+    return folder
+
+
+def test_channel_replaced_by_a_link_is_not_read(podman: EmbeddedClient, outside: Path, tmp_path: Path) -> None:
+    job = leave(podman, "model", outside)
+    (model,) = [one for one in podman.call("outputs", job=job.id)["channels"] if one["name"] == "model"]
+    assert (model["state"], model["count"], model["files"]) == ("unknown", 0, [])
+    assert "without following links" in model["problem"]
+    for request in (
+        lambda: job.read_file("secret"),
+        lambda: podman.call("peek", job=job.id, channel="model", path="secret"),
+        lambda: job.download(str(tmp_path / "copy")),
+    ):
+        with pytest.raises(NotFound):
+            request()
+    assert not (tmp_path / "copy").exists()
+    podman.call("delete", job=job.id)
+    assert (outside / "secret").read_text() == "of the host"
+
+
+def test_checkpoints_replaced_by_a_link_are_not_resumed(podman: EmbeddedClient, outside: Path, tmp_path: Path) -> None:
+    job = leave(podman, "checkpoints", outside)
+    with pytest.raises(NotFound, match="without following links"):
+        podman.rerun(job.id, {}, resume=True)
+    with pytest.raises(BadInput, match="leads out of the folder of its job"):
+        contained(podman, "true", inputs={"checkpoints": job.outputs["checkpoints"]})
+    assert [path.name for path in outside.iterdir()] == ["secret"]
+
+
+def test_working_folder_replaced_by_a_link_is_not_kept(podman: EmbeddedClient, outside: Path) -> None:
+    """At the end of a job, the files beside its code become an output."""
+    job = contained(podman, replace("/ml/usercode", outside)).wait()
+    assert podman.call("outputs", job=job.id, channel="files")["channels"][0]["files"] == []
+    job = contained(podman, f"echo x > new; {replace('/ml/output/files', outside)}").wait()
+    job = contained(podman, f"mkdir sub; echo x > sub/new; ln -s {outside} /ml/output/files/sub").wait()
+    assert job.status == "succeeded"
+    assert [path.name for path in outside.iterdir()] == ["secret"]
+
+
+def test_inputs_are_read_only(podman: EmbeddedClient, outside: Path) -> None:
+    first = contained(podman, "echo 1 > $PAI_OUTPUT_CHECKPOINTS/step").wait()
+    resumed = podman.rerun(
+        first.id, {"command": "cat $PAI_INPUT_CHECKPOINTS/step; touch $PAI_INPUT_CHECKPOINTS/x || echo refused"},
+        resume=True,
+    )  # fmt: skip
+    job = JobHandle(resumed["job"], podman).wait()
+    assert job.status == "succeeded", job.logs()
+    lines = job.logs().splitlines()
+    assert (lines[0], lines[-1]) == ("1", "refused")
+    job = contained(podman, "echo x > $PAI_INPUT_DATA/secret || echo refused", inputs={"data": str(outside)}).wait()
+    assert "refused" in job.logs()
+    job = contained(podman, "touch /opt/jupyter-pai/x /opt/jupyter-pai/locale/x || echo refused").wait()
+    assert "refused" in job.logs()
+
+
+def test_environments_of_an_image_are_its_own(
+    engine: EmbeddedClient, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job could otherwise change the packages that a job without a container imports."""
+    go = tmp_path / "go"
+    waits = f'case "$1" in version) echo 1;; run) echo up; while [ ! -e {go} ]; do sleep 0.05; done;; esac'
+    script(tmp_path / "bin", f"#!/bin/sh\n{waits}", "podman").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    job = contained(engine, "true", requirements=["six"])
+    until(lambda: "up" in job.logs())
+    command = json.loads((home.job(job.id).path / "arguments.json").read_text())["command"]
+    (volume,) = [word for word in command if word.endswith(":/opt/jupyter-pai-environments")]
+    data = Path(volume.partition(":")[0])
+    assert data == home.image_environments(containers.IMAGE) / "data"
+    assert data != home.image_environments("another") / "data"
+    assert engine.call("prune", body={"environments": True})["environments"] == []
+    assert data.is_dir()
+    go.touch()
+    job.wait()
+    removed = engine.call("prune", body={"environments": True})["environments"]
+    assert [one["id"] for one in removed] == [data.parent.name]
+    assert not data.exists()
+
+
+@pytest.mark.parametrize("text", ["/bin/sh -c 'touch {mark}'", "podman; touch {mark}", "{mark}", "$(touch {mark})", ""])
+def test_file_with_the_engine_is_never_a_command(podman: EmbeddedClient, tmp_path: Path, home: Home, text: str) -> None:
+    """A job whose supervisor is gone: its containers are removed by the engine that its folder names."""
+    job = contained(podman, "echo ready; while :; do sleep 0.05; done")
+    until(lambda: "ready" in job.logs())
+    folder = home.job(job.id).path
+    assert (folder / "container").read_text() == "podman"
+    mark = tmp_path / "ran"
+    program = script(tmp_path, f"#!/bin/sh\ntouch {mark}", "podman")
+    program.chmod(0o755)
+    (folder / "container").write_text(text.format(mark=mark) or f"{program} rm x")
+    supervisor = int((folder / "started").read_text().split()[0])
+    guard = int(Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()[0])
+    for pid in (supervisor, guard):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    assert job.wait().status == "failed"
+    subprocess.run(["podman", "rm", "--force", "--time", "0", f"jupyter-pai-{job.id}-0"], check=False)
+    assert not mark.exists()
 
 
 def test_invalid_container_options_are_rejected(

@@ -15,6 +15,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from binder.session import NotebookSession
+from jupyter_pai.core.discovery import info_path
 from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import end_jobs, until
@@ -76,7 +77,7 @@ class RealServer:
 
     @property
     def info_file(self) -> Path:
-        return Path(os.environ["JUPYTER_RUNTIME_DIR"]) / f"jupyter-pai-{self.process.pid}.json"
+        return info_path(self.process.pid)
 
     def rest(self, method: str, path: str, body: object = None) -> Any:
         """Make a REST call with the server's token."""

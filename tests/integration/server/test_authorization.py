@@ -15,6 +15,7 @@ from jupyter_pai.api.route import PREFIX
 from jupyter_pai.api.routes import ROUTES
 from jupyter_pai.server import tensorboard_proxy as tensorboard
 from jupyter_pai.server.app import PaiApp
+from jupyter_pai.server.handlers import ProofHandler
 
 
 def ours(app: Any) -> dict[str, type[RequestHandler]]:
@@ -38,6 +39,10 @@ async def test_every_route_and_method_needs_authentication(jp_serverapp: Any, jp
             assert caught.value.code in (403, 405), f"{method} {address}"
             tried += caught.value.code == 403
     assert tried >= len(ROUTES)
+    # The only other address of ours.
+    rest = {pattern for pattern, handler in ours(jp_serverapp).items() if handler is ProofHandler}
+    assert len(rest) == 1
+    assert "proof" in rest.pop()
 
 
 async def test_every_handler_uses_the_resource_jupyter_pai(jp_serverapp: Any) -> None:

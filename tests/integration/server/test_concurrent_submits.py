@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import subprocess
 import sys
@@ -24,10 +23,9 @@ from .real_server import RealServer
 MANY = 50
 
 
-def client_of(server: RealServer, port: int = 0) -> HttpClient:
-    """Return a client like that of a kernel, optionally through another port."""
-    info = ServerInfo(**json.loads(server.info_file.read_text()))
-    return HttpClient(dataclasses.replace(info, url=f"http://127.0.0.1:{port}/") if port else info)
+def client_of(server: RealServer) -> HttpClient:
+    """Return a client like that of a kernel."""
+    return HttpClient(ServerInfo(**json.loads(server.info_file.read_text())))
 
 
 def spec(runs: Path, word: object) -> dict[str, Any]:
@@ -87,14 +85,14 @@ def test_fifty_submits_with_the_same_key_create_one_job(server: RealServer, home
 @pytest.mark.parametrize("cut", CUTS)
 def test_lost_reply_creates_no_second_job(server: RealServer, tmp_path: Path, cut: str) -> None:
     runs = tmp_path / "runs"
-    with cutting_proxy(server.port, cut) as port, ThreadPoolExecutor(5) as pool:
-        client = client_of(server, port)
+    with cutting_proxy(client_of(server).info, cut) as proxy, ThreadPoolExecutor(5) as pool:
+        client = HttpClient(proxy)
         first = JobHandle(client.submit(spec(runs, "x"))["job"], client_of(server)).wait()
         again = JobHandle(client.rerun(first.id)["job"], client_of(server)).wait()
         assert again.id != first.id
         assert (runs.read_text().split(), len(jobs(server))) == (["x", "x"], 2)
         again.delete()
         runs.unlink()
-        list(pool.map(lambda n: client_of(server, port).submit(spec(runs, n)), range(5)))
+        list(pool.map(lambda n: HttpClient(proxy).submit(spec(runs, n)), range(5)))
     first.delete()
     check(server, runs, [str(n) for n in range(5)])

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from jupyter_pai.core.discovery import ServerInfo, info_path
+
 from ...conftest import until
 from .real_server import RealServer
 
@@ -59,7 +61,7 @@ def test_terminal_uses_its_server(server: RealServer, folder: Path) -> None:
 
 
 def test_server_is_found_by_the_parent_process(server: RealServer) -> None:
-    """A kernel whose environment was cleaned: the file that every Jupyter server writes, matched by our parent."""
+    """A kernel whose environment was cleaned: the file has the process id of the server."""
     environment = {**os.environ, "JPY_PARENT_PID": str(server.process.pid)}
     tell = "import jupyter_pai; c = jupyter_pai.connect(); print(type(c).__name__, c.call('about')['version'])"
     reply = subprocess.run([sys.executable, "-c", tell], env=environment, capture_output=True, text=True, check=True)
@@ -68,7 +70,7 @@ def test_server_is_found_by_the_parent_process(server: RealServer) -> None:
 
 def test_missing_server_selects_an_embedded_engine(home: object, tmp_path: Path) -> None:
     stale = tmp_path / "gone.json"
-    stale.write_text('{"url": "http://127.0.0.1:1/", "secret": "x"}')
+    ServerInfo(url="http://127.0.0.1:1/", secret="x").write(stale)
     environment = {**os.environ, "JUPYTER_PAI_INFO": str(stale), "JPY_PARENT_PID": "999999"}
     tell = "import jupyter_pai; print(type(jupyter_pai.connect()).__name__)"
     reply = subprocess.run([sys.executable, "-c", tell], env=environment, capture_output=True, text=True, check=True)
@@ -90,7 +92,7 @@ def test_server_on_a_unix_socket_is_found(home: object, tmp_path: Path) -> None:
     path = tmp_path / "s"
     command = [sys.executable, "-m", "jupyter_server", "--allow-root", "--no-browser", f"--ServerApp.sock={path}"]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    info = Path(os.environ["JUPYTER_RUNTIME_DIR"]) / f"jupyter-pai-{process.pid}.json"
+    info = info_path(process.pid)
     try:
         until(info.exists)
         environment = {**os.environ, "JUPYTER_PAI_INFO": str(info)}

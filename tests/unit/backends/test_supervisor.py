@@ -230,7 +230,7 @@ def test_descendants_are_found_and_signalled(tree: subprocess.Popen[bytes]) -> N
 
 
 def test_command_is_run_without_output(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    process_tree.run(f"cat; echo out; echo err >&2; touch '{tmp_path}/file'")
+    process_tree.run(["/bin/sh", "-c", f"cat; echo out; echo err >&2; touch '{tmp_path}/file'"])
     assert os.listdir(tmp_path) == ["file"]
     assert capfd.readouterr() == ("", "")
 

@@ -143,6 +143,15 @@ def test_links_are_not_followed(followed: Followed, tmp_path: Path) -> None:
     assert followed.read() == {}
 
 
+def test_folder_replaced_by_a_link_is_not_followed(followed: Followed, tmp_path: Path) -> None:
+    followed.write("events.out.tfevents.1", event(1, simple("loss", 1)))
+    assert followed.read(ended=False) == {"loss": [1.0]}
+    outside = write(tmp_path / "outside/events.out.tfevents.2", [opened(), event(1, simple("secret", 1))])
+    followed.folder.rename(tmp_path / "before")
+    followed.folder.symlink_to(outside.parent)
+    assert followed.read() == {"loss": [1.0]}
+
+
 def test_damaged_file_is_noted_and_others_are_read(followed: Followed) -> None:
     path = followed.write("events.out.tfevents.1", event(1, simple("loss", 1)))
     size = path.stat().st_size

@@ -19,7 +19,7 @@ class _Decoder:
 class Arguments:
     """The arguments of one job's supervisor. The environment is the job's.
 
-    `queue` is the folder of the queue; empty for a job that starts at once. `cleanup` is a shell command that removes
+    `queue` is the folder of the queue; empty for a job that starts at once. `cleanup` is the command that removes
     the job's containers; empty without containers. `parameters` is the folder of the output parameters. `secrets` are
     variables whose values are masked in the log and in output parameters; the values are in the environment only.
     `limit` is in seconds; 0 in the file stands for no limit.
@@ -37,7 +37,7 @@ class Arguments:
         self.grace: float = values["grace"]
         self.limit: float = values["limit"] or float("inf")
         self.instances = [f"worker-{rank}" for rank in range(values["instances"])]
-        self.cleanup: str = values["cleanup"]
+        self.cleanup: list[str] = values["cleanup"]
         self.queue: str = values["queue"]
         self.need = Need(*values["need"])
         self.capacity = Capacity(*values["capacity"])

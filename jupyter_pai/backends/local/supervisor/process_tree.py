@@ -44,14 +44,14 @@ def wake_on(number: signal.Signals) -> int:
     return reader
 
 
-def run(line: str) -> None:
-    """Run a shell command without output, and wait for it."""
+def run(command: list[str]) -> None:
+    """Run a command without output, and wait for it. The program is named by its path."""
     pid = os.fork()
     if pid == 0:
         try:
             for end in (0, 1, 2):
                 os.dup2(os.open(os.devnull, os.O_RDWR), end)
-            os.execv("/bin/sh", ["/bin/sh", "-c", line])
+            os.execv(command[0], command)
         finally:
             os._exit(126)
     with contextlib.suppress(ChildProcessError):

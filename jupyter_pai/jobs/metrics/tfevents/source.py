@@ -14,7 +14,7 @@ from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
-from ....core.filesystem import modified
+from ....core.filesystem import modified, open_folder
 from ....core.i18n import _
 from ..series import Cursor, MetricSource, Piece, SeriesWriter
 from .protobuf import read_record
@@ -44,7 +44,8 @@ class _File:
 class EventFileSource(MetricSource):
     """Reads all event files below a folder. The keys of the cursor are the output channel and the relative path.
 
-    Symbolic links are not followed. `since` is the job's submit time in seconds since 1970.
+    The path of the folder has no links, and links below it are not followed. `since` is the job's submit time in
+    seconds since 1970.
     """
 
     def __init__(self, folder: Path, since: float, channel: str = "tensorboard") -> None:
@@ -101,15 +102,16 @@ class EventFileSource(MetricSource):
             changed = modified(folder)
             self._folders[folder] = changed if time.time_ns() - changed > _CLOCK * 1e9 else -1
             try:
-                with os.scandir(folder) as scan:
+                with open_folder(str(folder)) as place, os.scandir(place) as scan:
                     inside = sorted(scan, key=lambda entry: entry.name)
+                    folders = [folder / entry.name for entry in inside if entry.is_dir(follow_symlinks=False)]
+                    files = [folder / entry.name for entry in inside if _is_event_file(entry)]
             except OSError:
-                continue  # Missing or not readable.
+                continue  # Missing, not readable, or a link.
             entries += len(inside)
-            ahead += [Path(entry.path) for entry in inside if entry.is_dir(follow_symlinks=False)]
-            for entry in inside:
-                if "tfevents" in entry.name and entry.is_file(follow_symlinks=False):
-                    self._add(Path(entry.path))
+            ahead += folders
+            for path in files:
+                self._add(path)
         if ahead:
             self._too_many = _(
                 "{folder} has too many folders or files: some were not searched for event files."
@@ -193,6 +195,10 @@ def _name(run: str, tag: bytes) -> str:
     return "/".join(filter(None, [run, tag.decode("utf-8", "replace")]))[:_LONGEST_NAME]
 
 
+def _is_event_file(entry: os.DirEntry[str]) -> bool:
+    return "tfevents" in entry.name and entry.is_file(follow_symlinks=False)
+
+
 def _size(path: Path) -> int:
     try:
         return path.stat().st_size
@@ -201,8 +207,9 @@ def _size(path: Path) -> int:
 
 
 def _read(path: Path, start: int, size: int) -> bytes:
-    """Read bytes of a regular file. Never blocks, whatever kind of file it became."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    """Read bytes of a regular file. Never blocks, whatever kind of file it became, and follows no link."""
+    with open_folder(str(path.parent), listed=False) as place:
+        descriptor = os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
     try:
         return os.pread(descriptor, size, start) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
     finally:
