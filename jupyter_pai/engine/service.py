@@ -11,7 +11,7 @@ import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..backends import load_backends
 from ..backends.base import Capability, Finding
@@ -188,7 +188,9 @@ class JobService:
         series, usage = Series(folder.series), ResourceUsage(folder.usage)
         cursor = series.cursor()
         own = {name: Metric(series, n, cursor.source(name)) for name, n in cursor.counts.items()}
-        used = {name: Metric(usage, n, "system") for name, n in usage.counts().items() if system}
+        has_units = Capability.USAGE_UNITS in self.profiles.capabilities(job.backend)
+        source: Literal["system", "platform"] = "system" if has_units else "platform"
+        used = {name: Metric(usage, n, source) for name, n in usage.counts().items() if system}
         return own | {name: metric for name, metric in used.items() if name not in own}
 
     async def follow_log(
@@ -198,7 +200,7 @@ class JobService:
 
         If more than `latest` bytes are available at once, only their last lines are sent.
         """
-        with self.watcher.watch(job.id):
+        with self.watcher.watch(job.id, details=False):
             while True:
                 # Read before the log: the log of a finished job is complete.
                 ended = self.store.jobs.status(job.id).ended
@@ -255,7 +257,7 @@ class JobService:
             TimeoutError: after `timeout` seconds.
         """
         async with asyncio.timeout(timeout):
-            with self.watcher.watch(job.id):
+            with self.watcher.watch(job.id, details=False):
                 while not self.store.jobs.status(job.id).ended:
                     await asyncio.sleep(self.timings.watched)
         return self.store.jobs.get(job.id)

@@ -17,7 +17,7 @@ from typing import Any
 from ..backends.base import Caller, Capability, Submission
 from ..config import jupyterhub as hub
 from ..config.secret_store import SecretStore
-from ..core.errors import SourceGone, Unsupported
+from ..core.errors import ReplyLost, SourceGone, Unsupported
 from ..core.field_errors import field_from_message, fields
 from ..core.i18n import _
 from ..core.secret import Secret
@@ -37,6 +37,7 @@ from .attach import attach
 from .data.inputs import stage_inputs, staging_plan, upload_code
 from .data.storages import Storages
 from .data.transfers import Transfer, Transfers
+from .lost_reply import submit_once
 from .requests import Preview, Rerun, SubmitRequest, Submitted
 from .retention import Retention
 from .submit_plan import StagedPlans, SubmitPlan, script_for_notebook
@@ -359,12 +360,13 @@ class Submitter:
     async def _launch(self, plan: SubmitPlan, job: Job, held: Reservation, values: Mapping[str, Secret]) -> Job:
         """Start a stored job and follow it."""
         try:
-            submission = await plan.backend.submit(job, held.folder, values)
+            submission = await submit_once(plan.backend, job, held.folder, values, self.watcher.timings)
         except Exception as error:
             # Any error: the job is stored, and must not appear as starting for ever.
-            await asyncio.wrap_future(
-                self.store.jobs.update(job.id, status=JobStatus.FAILED, reason=str(error), ended_at=now())
-            )
+            changes: dict[str, object] = {"status": JobStatus.FAILED, "reason": str(error)}
+            if isinstance(error, ReplyLost):
+                changes = {"status": JobStatus.LOST, "reason": error.message, "fix": error.fix}
+            await asyncio.wrap_future(self.store.jobs.update(job.id, **changes, ended_at=now()))
             held.lease.release()
             raise
         if submission != Submission(job.remote_id):

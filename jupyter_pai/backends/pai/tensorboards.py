@@ -93,7 +93,8 @@ class PaiBoards(Boards):
             "SourceType": _SOURCE,
             "SourceId": remote_id,
             "DataSourceType": "OSS",
-            "Uri": uri,
+            # Required here, unlike in training jobs.
+            "Uri": await self.account.with_endpoint(uri),
             "SummaryRelativePath": "/",
             "MaxRunningTimeMinutes": self.minutes,
         }
