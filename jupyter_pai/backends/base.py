@@ -151,6 +151,9 @@ class Backend(ABC):
     credentials_model: ClassVar[type[BaseModel] | None] = None
     # Fields of a spec's `options`, for forms and `parse_options`. None if there are none or they are not known.
     options_model: ClassVar[type[BaseModel] | None] = None
+    # Slow modules of a first submit. They are imported in a thread when a page or a kernel with the extension connects,
+    # if a profile of this backend exists.
+    preloaded: ClassVar[Sequence[str]] = ()
     # The label that has our id of a job on the platform; empty if the id stands elsewhere.
     job_label: ClassVar[str] = ""
     # TensorBoards run by the platform; None if it runs none.

@@ -9,7 +9,9 @@ import asyncio
 import shlex
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -73,6 +75,19 @@ class JobService:
             self.transfers,
         )
         self._views = LogViews()
+        # Backends whose modules are imported.
+        self._preloaded: set[str] = set()
+
+    def preload(self) -> None:
+        """Import the slow modules of a first submit, for the backends of the profiles. May block."""
+        with suppress(SettingsError):  # A request reports it.
+            used = {profile.backend for profile in self.profiles.settings().profiles.values()}
+            new, self._preloaded = used - self._preloaded, self._preloaded | used
+            for module in [
+                module for name in new & load_backends().keys() for module in load_backends()[name].preloaded
+            ]:
+                with suppress(ImportError):  # An extra is not installed. The submit reports it.
+                    import_module(module)
 
     async def start(self) -> None:
         """Start to watch all active jobs."""

@@ -88,6 +88,7 @@ class PaiBackend(RemoteBackend):
     settings_model: ClassVar[type[ProfileSettings]] = PaiSettings
     credentials_model: ClassVar[type[BaseModel] | None] = AliyunCredentials
     options_model: ClassVar[type[BaseModel] | None] = PaiOptions
+    preloaded: ClassVar[Sequence[str]] = ("httpx", "stamina", "aiolimiter", "oss2", "anycrc", f"{__package__}.resolve")
     job_label: ClassVar[str] = JOB_LABEL
     settings: PaiSettings
 
