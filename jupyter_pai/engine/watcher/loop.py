@@ -34,6 +34,8 @@ from .timings import Timings
 
 # The share of a core for polls of unwatched jobs: many jobs are polled less often.
 _CPU_SHARE = 0.004
+# The interval between polls of a watched remote job, against that of its first seconds.
+_LATER = 2.5
 
 _log = logging.getLogger(__name__)
 
@@ -147,9 +149,10 @@ class Watcher:
         """Poll a job again if its data is old. With `stays`, keep it fresh for some seconds."""
         if (watch := self._watches.get(job_id)) and stays:
             watch.mark_watched()
-        due = watch.last_poll + self.timings.refresh if watch else math.inf
-        if watch and watch.next_poll > due and not self._is_watched(watch):
-            self._schedule(watch, due)
+        if watch and not self._is_watched(watch):
+            due = watch.last_poll + self.timings.refresh * self._pace(watch)
+            if watch.next_poll > due:
+                self._schedule(watch, due)
 
     async def ensure_fresh(self, job: Job, *, details: bool = False) -> None:
         """Fetch the current data of a remote job before it is read. Gives up after `fresh_timeout`. `details`: also its
@@ -182,6 +185,11 @@ class Watcher:
     def _is_watched(self, watch: WatchedJob) -> bool:
         """Return whether a caller waits for the job, in this process or another."""
         return watch.job.id in self._watchers or watch.is_watched_elsewhere()
+
+    def _pace(self, watch: WatchedJob) -> float:
+        """Return the factor of the interval between polls: new jobs are polled more often."""
+        is_new = (now() - watch.job.submitted_at).total_seconds() < self.timings.early
+        return 1.0 if is_new else _LATER
 
     def _shows_details(self, watch: WatchedJob) -> bool:
         """Return whether a user looks at more than the log of a job, in this process or possibly in another."""
@@ -273,9 +281,8 @@ class Watcher:
         for watch in watches:
             watched = self._is_watched(watch)
             interval = backend.poll_interval(len(watches), watched=watched)
-            is_early = (now() - watch.job.submitted_at).total_seconds() < self.timings.early
             watch.last_poll = time.monotonic()
-            watch.next_poll = watch.last_poll + (interval if is_early or not watched else 2 * interval)
+            watch.next_poll = watch.last_poll + interval * (self._pace(watch) if watched else 1)
         return [watch for watch in watches if watch.job.remote_id or await self._recover(backend, watch)]
 
     async def _recover(self, backend: Backend, watch: WatchedJob) -> bool:

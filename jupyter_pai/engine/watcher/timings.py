@@ -13,7 +13,7 @@ class Timings:
     watched: float = 0.05
     unwatched: float = 0.25
     retry: float = 1.0
-    # A watched remote job is polled half as often after its first seconds.
+    # Age from which on a watched remote job is polled less often.
     early: float = 3.0
     # The longest interval between two polls of all jobs, however many they are.
     unwatched_max: float = 3.0
