@@ -43,7 +43,7 @@ def end_while_watched(engine: EmbeddedClient, pai: StandIn, job: JobHandle, remo
     return requests[[note["action"] for note in requests].index("GetTrainingJob") :]
 
 
-@pytest.mark.parametrize("timings", [Timings(optional_retries=(0.3, 2.0))])
+@pytest.mark.parametrize("timings", [Timings(optional_retries=(0.3, 2.0, 1.0, 1.0))])
 @pytest.mark.parametrize("fault", [{"kind": "500"}, {"kind": "refused", "status": 501}, {"kind": "503"}])
 def test_failing_optional_reads_do_not_delay_the_end(engine: EmbeddedClient, pai: StandIn, fault: Any) -> None:
     (remote_id,) = pai.add_jobs(1)
