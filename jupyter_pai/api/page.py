@@ -69,6 +69,8 @@ class TutorialPlace(RequestBody):
 @endpoint("GET", "")
 async def about(context: Context) -> AboutReply:
     """Get the version and the installed backends."""
+    # Pages and kernels call it first.
+    asyncio.get_running_loop().run_in_executor(None, context.service.preload)
     return {
         "version": __version__,
         "backends": sorted(load_backends()),

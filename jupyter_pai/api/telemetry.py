@@ -162,7 +162,7 @@ Step = range(-(1 << 63), 1 << 63)
 
 class Points(TypedDict):
     """Columns of points, from index `start` up to `end`, downsampled if there are fewer. `time` is in seconds since
-    1970. `source` is `system` for resource metrics."""
+    1970. `source` is `system` for resource metrics, and `platform` for those whose units are unknown."""
 
     source: Source | Literal["system"]
     start: int
@@ -201,7 +201,7 @@ async def metrics(
     system: Annotated[bool, "Include the resource metrics: system/cpu, system/memory, …"] = False,
 ) -> Annotated[Json, Schema(MetricsReply)]:
     """Get the points of a job's metrics."""
-    await context.service.watcher.ensure_fresh(job)
+    await context.service.watcher.ensure_fresh(job, details=True)
     sources = context.service.metrics(job, system=system or bool(name))
 
     def read() -> Json:

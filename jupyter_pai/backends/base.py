@@ -46,6 +46,7 @@ class Capability(StrEnum):
     TERMINAL = "terminal"  # opens terminals in running instances
     NOTEBOOKS = "notebooks"  # runs notebooks cell by cell; other backends run their code as a script
     OUTPUT_MODELS = "output_models"  # registers the models of a job
+    USAGE_UNITS = "usage_units"  # resource samples are in cores, bytes and percent; other platforms document no units
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,11 @@ class Backend(ABC):
     credentials_model: ClassVar[type[BaseModel] | None] = None
     # Fields of a spec's `options`, for forms and `parse_options`. None if there are none or they are not known.
     options_model: ClassVar[type[BaseModel] | None] = None
+    # Slow modules of a first submit. They are imported in a thread when a page or a kernel with the extension connects,
+    # if a profile of this backend exists.
+    preloaded: ClassVar[Sequence[str]] = ()
+    # The label that has our id of a job on the platform; empty if the id stands elsewhere.
+    job_label: ClassVar[str] = ""
     # TensorBoards run by the platform; None if it runs none.
     boards: Boards | None = None
 
@@ -223,6 +229,7 @@ class Backend(ABC):
 
         Raises:
             BackendError: if the platform rejects it.
+            ReplyLost: if it is unknown whether the platform has it. The caller calls `find`, and may submit it again.
         """
 
     async def code_uri(self, digest: str) -> str:
@@ -249,6 +256,13 @@ class Backend(ABC):
         Called after a lost reply to a submit, before anything is sent again.
         """
         return job_id
+
+    async def lists_since(self, moment: float) -> bool:
+        """Return whether the platform lists a job that this process submitted after a time of the monotonic clock.
+
+        If so, it would also list an earlier one, and a submit without a reply may be repeated. May always be False.
+        """
+        return False
 
     # Follow.
 

@@ -57,7 +57,8 @@ class LogPiece(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Resource usage at a time (Unix seconds): cores, bytes, GPU percent and bytes of GPU memory; NaN if unknown."""
+    """Resource usage at a time (Unix seconds): cores, bytes, GPU percent and bytes of GPU memory; NaN if unknown. The
+    units of a platform without `Capability.USAGE_UNITS` are unknown."""
 
     time: float
     cpu: float

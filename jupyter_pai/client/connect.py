@@ -22,13 +22,22 @@ def connect(*, again: bool = False, here: bool = False) -> Client:
     this process knows.
     """
     if again:
-        _connected.cache_clear()
-    process = (os.getpid(), *map(os.environ.get, (VARIABLE, "JPY_PARENT_PID", "JUPYTER_PAI_HOME")))
-    return _engine(process) if here else _connected(process)
+        _server.cache_clear()
+    return (not here and _server(_this_process())) or _engine(_this_process())
+
+
+def announce() -> None:
+    """Call the Jupyter server that started this process, if there is one. It prepares for a submit."""
+    _server(_this_process())
+
+
+def _this_process() -> _Process:
+    variable, parent, home = map(os.environ.get, (VARIABLE, "JPY_PARENT_PID", "JUPYTER_PAI_HOME"))
+    return os.getpid(), variable, parent, home
 
 
 @cache
-def _connected(process: _Process) -> Client:
+def _server(_process: _Process) -> Client | None:
     for info in find_servers():
         from .http import HttpClient  # Imports `ssl`.
 
@@ -37,7 +46,7 @@ def _connected(process: _Process) -> Client:
         with contextlib.suppress(PaiError):
             client.call("about")
             return client
-    return _engine(process)
+    return None
 
 
 @cache

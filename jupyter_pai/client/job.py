@@ -166,7 +166,7 @@ class JobHandle:
         """Return all points of all metrics: a sequence with `to_pandas` and `to_dict`.
 
         `system` includes the system metrics: system/cpu (cores), system/memory (bytes), system/gpu (percent of a GPU),
-        system/gpu_memory (bytes).
+        system/gpu_memory (bytes). PAI documents no units of its values.
         """
         return Metrics(
             MetricPoint(name, step, float(value), when)

@@ -5,7 +5,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import threading
 from typing import TYPE_CHECKING, Any, cast
+
+from ..core.discovery import VARIABLE
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -17,6 +22,15 @@ def register(shell: InteractiveShell) -> None:
     for magic, kind, prefix in ((Pai(shell), "line", "%"), (PaiTrain(shell), "cell", "%%")):
         add(magic, magic_kind=kind, magic_name=magic.__name__)
         hook("complete_command", magic.complete, str_key=prefix + magic.__name__)
+    if VARIABLE in os.environ:
+        threading.Thread(target=_announce, name="jupyter-pai announce", daemon=True).start()
+
+
+def _announce() -> None:
+    from ..client.connect import announce
+
+    with contextlib.suppress(Exception):  # The first magic reports it.
+        announce()
 
 
 class _Magic:

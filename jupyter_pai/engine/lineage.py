@@ -6,18 +6,23 @@ import os
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from ..backends.base import Capability
 from ..config.settings import ProfileSettings
 from ..core.errors import Conflict, SpecError
 from ..core.i18n import _
+from ..jobs import names as job_name
 from ..jobs.job import Job
 from ..jobs.spec import JobSpec, parse_spec
 from ..jobs.state_dir import Home
 from .data.channels import open_channel
 from .data.storages import Storages
+from .profiles import Profiles
+from .requests import Rerun, SubmitRequest
 
 # The output channel that is the input of a resumed job.
 CHANNEL = "checkpoints"
@@ -73,6 +78,34 @@ def checkpoints(job: Job, storages: Storages) -> str:
             fix=fix.format(job=job.resumed_from or job.id),
         )
     return uri
+
+
+def rerun_request(earlier: Job, rerun: Rerun, profiles: Profiles) -> SubmitRequest:
+    """Return the request for an earlier job's spec with changes, without the values that its profile filled in.
+
+    An instance type that was selected by size is dropped for other sizes or another profile.
+
+    Raises:
+        SpecError: naming each invalid field.
+    """
+    changes = {"name": job_name.generate_name(job_name.base_name(earlier.name))} | rerun.changes
+    profile = "" if rerun.backend else earlier.profile
+    spec = changed(earlier.spec.model_copy(update={"profile": profile}), changes)
+    before = profiles.settings().profiles.get(earlier.profile) if spec.profile != earlier.profile else None
+    update = unfilled(spec, earlier.name, before.settings if before else None)
+    update = {field: value for field, value in update.items() if field not in changes}
+    needs = attrgetter("profile", "cpu", "gpu", "memory")
+    selects = spec.is_sized and Capability.SIZES in profiles.capabilities(earlier.backend)
+    if selects and needs(spec) != needs(earlier.spec) and "instance_type" not in changes:
+        update["instance_type"] = ""
+    return SubmitRequest(
+        spec=spec.model_copy(update=update),
+        backend=rerun.backend,
+        python=earlier.python,
+        key=rerun.key,
+        confirmed=rerun.confirmed,
+        anyway=rerun.anyway,
+    )
 
 
 def unfilled(spec: JobSpec, name: str, defaults: ProfileSettings | None) -> dict[str, Any]:

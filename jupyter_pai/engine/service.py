@@ -9,10 +9,12 @@ import asyncio
 import shlex
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..backends import load_backends
 from ..backends.base import Capability, Finding
@@ -79,6 +81,19 @@ class JobService:
             self.transfers,
         )
         self._views = LogViews()
+        # Backends whose modules are imported.
+        self._preloaded: set[str] = set()
+
+    def preload(self) -> None:
+        """Import the slow modules of a first submit, for the backends of the profiles. May block."""
+        with suppress(SettingsError):  # A request reports it.
+            used = {profile.backend for profile in self.profiles.settings().profiles.values()}
+            new, self._preloaded = used - self._preloaded, self._preloaded | used
+            for module in [
+                module for name in new & load_backends().keys() for module in load_backends()[name].preloaded
+            ]:
+                with suppress(ImportError):  # An extra is not installed. The submit reports it.
+                    import_module(module)
 
     async def start(self) -> None:
         """Start to watch all active jobs."""
@@ -205,7 +220,9 @@ class JobService:
         series, usage = Series(folder.series), ResourceUsage(folder.usage)
         cursor = series.cursor()
         own = {name: Metric(series, n, cursor.source(name)) for name, n in cursor.counts.items()}
-        used = {name: Metric(usage, n, "system") for name, n in usage.counts().items() if system}
+        has_units = Capability.USAGE_UNITS in self.profiles.capabilities(job.backend)
+        source: Literal["system", "platform"] = "system" if has_units else "platform"
+        used = {name: Metric(usage, n, source) for name, n in usage.counts().items() if system}
         return own | {name: metric for name, metric in used.items() if name not in own}
 
     async def follow_log(
@@ -215,7 +232,7 @@ class JobService:
 
         If more than `latest` bytes are available at once, only their last lines are sent.
         """
-        with self.watcher.watch(job.id):
+        with self.watcher.watch(job.id, details=False):
             while True:
                 # Read before the log: the log of a finished job is complete.
                 ended = self.watcher.has_ended(job.id)
@@ -272,7 +289,7 @@ class JobService:
             TimeoutError: after `timeout` seconds.
         """
         async with asyncio.timeout(timeout):
-            with self.watcher.watch(job.id):
+            with self.watcher.watch(job.id, details=False):
                 while not self.watcher.has_ended(job.id):
                     await asyncio.sleep(self.timings.watched)
         return self.watcher.current(self.store.jobs.get(job.id))

@@ -11,18 +11,16 @@ import asyncio
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from operator import attrgetter
 from typing import Any
 
 from ..backends.base import Caller, Capability, Submission
 from ..config import jupyterhub as hub
 from ..config.secret_store import SecretStore
 from ..core.cancellation import check_progress
-from ..core.errors import SourceGone, Unsupported
+from ..core.errors import ReplyLost, SourceGone, Unsupported
 from ..core.field_errors import field_from_message, fields
 from ..core.i18n import _
 from ..core.secret import Secret
-from ..jobs import names as job_name
 from ..jobs.job import Job, JobStatus, now
 from ..jobs.limits import with_notes
 from ..jobs.metrics.log_source import compile_pattern
@@ -39,6 +37,7 @@ from .attach import attach
 from .data.inputs import stage_inputs, staging_plan, upload_code
 from .data.storages import Storages
 from .data.transfers import Transfer, Transfers
+from .lost_reply import submit_once
 from .requests import Preview, Rerun, SubmitRequest, Submitted
 from .retention import Retention
 from .submit_keys import SubmitKeys
@@ -190,7 +189,7 @@ class Submitter:
 
     async def _rerun(self, word: str, request: Rerun) -> Submitted:
         earlier = self.store.jobs.find(word)
-        plan = self._resolve(self._rerun_request(earlier, request))
+        plan = self._resolve(lineage.rerun_request(earlier, request, self.profiles))
         origin = {"rerun_of": earlier.id, "notebook": earlier.notebook}
         if request.resume:
             uri = await asyncio.to_thread(lineage.checkpoints, earlier, self.storages)
@@ -205,30 +204,6 @@ class Submitter:
             plan.policy.check_source(plan.packed.bytes)
         plan.check_confirmed()
         return Submitted(job=await self._start(plan))
-
-    def _rerun_request(self, earlier: Job, rerun: Rerun) -> SubmitRequest:
-        """Return the request for an earlier job's spec with changes, without the values that its profile filled in.
-
-        An instance type that was selected by size is dropped for other sizes or another profile.
-        """
-        changes = {"name": job_name.generate_name(job_name.base_name(earlier.name))} | rerun.changes
-        profile = "" if rerun.backend else earlier.profile
-        spec = lineage.changed(earlier.spec.model_copy(update={"profile": profile}), changes)
-        before = self.profiles.settings().profiles.get(earlier.profile) if spec.profile != earlier.profile else None
-        update = lineage.unfilled(spec, earlier.name, before.settings if before else None)
-        update = {field: value for field, value in update.items() if field not in changes}
-        needs = attrgetter("profile", "cpu", "gpu", "memory")
-        selects = spec.is_sized and Capability.SIZES in self.profiles.capabilities(earlier.backend)
-        if selects and needs(spec) != needs(earlier.spec) and "instance_type" not in changes:
-            update["instance_type"] = ""
-        return SubmitRequest(
-            spec=spec.model_copy(update=update),
-            backend=rerun.backend,
-            python=earlier.python,
-            key=rerun.key,
-            confirmed=rerun.confirmed,
-            anyway=rerun.anyway,
-        )
 
     async def adopt(self, remote_id: str, profile: str = "", backend: str = "") -> Job:
         """Import a job that was submitted elsewhere, and watch it. Return the existing job if it was imported before.
@@ -388,12 +363,13 @@ class Submitter:
     async def _launch(self, plan: SubmitPlan, job: Job, held: Reservation, values: Mapping[str, Secret]) -> Job:
         """Start a stored job and follow it."""
         try:
-            submission = await plan.backend.submit(job, held.folder, values)
+            submission = await submit_once(plan.backend, job, held.folder, values, self.watcher.timings)
         except Exception as error:
             # Any error: the job is stored, and must not appear as starting for ever.
-            await asyncio.wrap_future(
-                self.store.jobs.update(job.id, status=JobStatus.FAILED, reason=str(error), ended_at=now())
-            )
+            changes: dict[str, object] = {"status": JobStatus.FAILED, "reason": str(error)}
+            if isinstance(error, ReplyLost):
+                changes = {"status": JobStatus.LOST, "reason": error.message, "fix": error.fix}
+            await asyncio.wrap_future(self.store.jobs.update(job.id, **changes, ended_at=now()))
             held.lease.release()
             raise
         if submission != Submission(job.remote_id):

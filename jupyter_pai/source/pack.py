@@ -204,16 +204,18 @@ def _check_size(manifest: Manifest, limit: int) -> None:
         )
     if manifest.bytes > limit:
         raise SourceError(
-            _("The size of {folder} is {size}, above the limit of {limit}. Largest files: {biggest}.").format(
+            _(
+                "The size of {folder} is {size}, above the limit of {limit} (`source_limit`). Largest files: {biggest}."
+            ).format(
                 folder=manifest.folder,
                 size=show_size(manifest.bytes),
                 limit=show_size(limit),
                 biggest=", ".join(f"{entry.path} ({show_size(entry.size)})" for entry in manifest.biggest(5)),
             ),
             fix=_(
-                "Pass data as an input (--input NAME=PATH), exclude it (--exclude, .paiignore), "
-                "or raise `source_limit` in the profile."
-            ),
+                "Pass data as an input (--input NAME=PATH), exclude it (--exclude, .paiignore), or raise the limit: "
+                "%pai profile set NAME source_limit={limit}"
+            ).format(limit=show_size(2 * manifest.bytes).replace(" ", "")),
         )
 
 

@@ -228,6 +228,23 @@ def test_transfers_survive_faults(storage: OssStorage, pai: StandIn, tmp_path: P
     assert pai.objects.uploads() == []
 
 
+@pytest.mark.parametrize("code", ["Throttling", "DownloadTrafficRateLimitExceeded", "RequestTimeout", "IncompleteBody"])
+def test_throttled_or_cut_requests_are_repeated_whatever_their_status(
+    storage: OssStorage, pai: StandIn, tmp_path: Path, code: str
+) -> None:
+    (tmp_path / "a").write_bytes(b"1")
+    uri = f"oss://{pai.bucket}/a"
+    pai.faults.add("throttled", "oss:*", status=400, count=1)
+    for action in ("PutObject", "GetObject", "ListObjectsV2", "HeadObject", "DeleteObject"):
+        pai.faults.add("refused", f"oss:{action}", status=400, code=code, count=1)
+    storage.put(tmp_path / "a", uri)
+    assert [file.path for file in storage.list(f"oss://{pai.bucket}/")] == ["a"]
+    with storage.open(f"oss://{pai.bucket}/", "a") as file:
+        assert file.read(0, 9) == b"1"
+    assert storage.delete(uri) == 1
+    assert pai.faults.struck == 6
+
+
 @pytest.mark.parametrize("action", ["PutObject", "CompleteMultipartUpload"])
 def test_lost_upload_reply_is_not_a_conflict(storage: OssStorage, pai: StandIn, tmp_path: Path, action: str) -> None:
     path = large(tmp_path, 20 if action.startswith("C") else 1)

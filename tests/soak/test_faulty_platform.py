@@ -1,4 +1,4 @@
-"""Long run on a platform where one request of ten fails: no job is lost or duplicated."""
+"""Long runs on a platform with faults: no job is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from jupyter_pai.client.embedded import EmbeddedClient
 
 from ..fakes.alibaba import StandIn
 from ..integration.pai.conftest import engine, pai, timings  # noqa: F401  fixtures
-from ..integration.pai.faulty_platform import submit_and_follow
+from ..integration.pai.faulty_platform import OPTIONAL, submit_and_follow, submit_with_lost_replies
 
 pytestmark = pytest.mark.soak
 
 JOBS, DELAYS = 300, 50
+LOST, LAG = 100, 10.0
 
 
 def test_submits_under_faults_create_one_job_with_a_complete_log(
@@ -22,4 +23,13 @@ def test_submits_under_faults_create_one_job_with_a_complete_log(
     engine: EmbeddedClient,  # noqa: F811
     folder: Path,
 ) -> None:
+    for action in OPTIONAL:
+        pai.faults.add("500", f"paistudio:{action}")
     print(submit_and_follow(pai, engine, folder, JOBS, DELAYS))
+
+
+def test_submits_with_lost_replies_and_lagging_lists_create_one_job(
+    pai: StandIn,  # noqa: F811
+    engine: EmbeddedClient,  # noqa: F811
+) -> None:
+    print(submit_with_lost_replies(pai, engine, LOST, LAG))

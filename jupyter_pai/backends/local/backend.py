@@ -47,6 +47,7 @@ class LocalBackend(Backend):
             Capability.NOTEBOOKS,
             Capability.SECRETS,
             Capability.TTY,
+            Capability.USAGE_UNITS,
         }
     )
     title: ClassVar[str] = N_("This machine")

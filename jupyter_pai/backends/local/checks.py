@@ -11,7 +11,6 @@ from ..base import Finding
 from . import container, interpreter, process, user_mapping
 from .options import LocalSettings
 from .supervisor import namespaces
-from .workspace import find_uv
 
 
 def examine(settings: LocalSettings) -> list[Finding]:
@@ -67,7 +66,7 @@ def _check_interpreter(name: str) -> Finding:
 
 
 def _check_installer() -> Finding:
-    if uv := find_uv():
+    if uv := interpreter.find_uv():
         return Finding("ok", "requirements.txt", uv)
     pip = subprocess.run([sys.executable, "-m", "pip", "--version"], check=False, capture_output=True, text=True)
     if pip.returncode == 0:

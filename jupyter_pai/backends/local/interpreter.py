@@ -91,3 +91,13 @@ def figure_backend() -> str:
     """Return the backend of matplotlib that the user has set, otherwise ours. A kernel sets one that needs cells."""
     own = os.environ.get("MPLBACKEND", "")
     return contract.MPLBACKEND if not own or own.startswith("module://") else own
+
+
+def find_uv() -> str:
+    """Return the path of uv; empty if it is not installed."""
+    try:
+        from uv import find_uv_bin
+
+        return str(find_uv_bin())
+    except (ImportError, FileNotFoundError):
+        return shutil.which("uv") or ""

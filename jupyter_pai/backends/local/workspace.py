@@ -69,7 +69,7 @@ class Workspace:
             self._expose(_input(uri)[0], self.ml / "input/data" / channel)
         self._lay_out_outputs()
         if not self.container:
-            launcher.write_shims(str(self.shims), self.job.python, str(self.packages), find_uv())
+            launcher.write_shims(str(self.shims), self.job.python, str(self.packages), interpreter.find_uv())
             launcher.write_guards(str(self.shims))
         self._lay_out_requirements(code)
         if not self.own_python:
@@ -184,7 +184,7 @@ class Workspace:
                 f"environments={self._home.environments}",
                 f"shims={self.shims}",
                 f"packages={self.packages}",
-                f"uv={find_uv()}",
+                f"uv={interpreter.find_uv()}",
             ]
         return [*words, "--"]
 
@@ -390,13 +390,3 @@ def _absolute(line: str, code: str) -> str:
     if option := re.match(r"\s*(-[rce]|--requirement|--constraint|--editable)[\s=]+(?=[^/\s])(?!\w+:)", line):
         return f"{option[1]} {code}{line[option.end() :]}"
     return code + line.strip() if re.match(r"\s*\.\.?(/|$)", line) else line
-
-
-def find_uv() -> str:
-    """Return the path of uv; empty if it is not installed."""
-    try:
-        from uv import find_uv_bin
-
-        return str(find_uv_bin())
-    except (ImportError, FileNotFoundError):
-        return shutil.which("uv") or ""

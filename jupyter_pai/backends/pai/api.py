@@ -20,6 +20,8 @@ from ...core.errors import PaiError
 RUNNING = "Running"
 
 _LARGEST_LIST = 100
+# Of data that the caller requests again later.
+_ONCE = Retries(attempts=1)
 # Older than any job: without a start time, the service lists the last seven days only.
 _LONG_AGO = datetime(2015, 1, 1, tzinfo=UTC)
 
@@ -109,13 +111,16 @@ class PaiApi:
         )
         return list(reply.get("SpotPriceHistory") or ())
 
-    async def items(self, job_id: str, kind: str, **query: object) -> list[Any]:
-        """Fetch a list of a job, of one page if it has pages, oldest first.
+    async def items(self, job_id: str, kind: str, *, once: bool = False, **query: object) -> list[Any]:
+        """Fetch a list of a job, of one page if it has pages, oldest first. With `once`, a failed request is not
+        repeated.
 
         `kind` is its name in the reply: Events, InstanceMetrics, Metrics or OutputModels.
         """
         path = f"{_path(job_id)}/{kind.lower()}"
-        return list((await self._call(f"ListTrainingJob{kind}", "GET", path, query=query)).get(kind) or ())
+        retries = _ONCE if once else None
+        reply = await self._call(f"ListTrainingJob{kind}", "GET", path, query=query, retries=retries)
+        return list(reply.get(kind) or ())
 
     async def _call(
         self,
@@ -126,8 +131,11 @@ class PaiApi:
         query: Mapping[str, object] | None = None,
         body: Mapping[str, Any] | None = None,
         repeat: bool = True,
+        retries: Retries | None = None,
     ) -> dict[str, Any]:
-        return await self.account.api.call(STUDIO, action, method, f"/api/v1{path}", query, body, repeat=repeat)
+        return await self.account.api.call(
+            STUDIO, action, method, f"/api/v1{path}", query, body, repeat=repeat, retries=retries
+        )
 
 
 def stamp(time: datetime) -> str:

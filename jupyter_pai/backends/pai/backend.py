@@ -5,10 +5,12 @@ Modules that an idle server does not need are imported on first use.
 
 from __future__ import annotations
 
-import asyncio
 import re
+import time
+from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,7 +19,7 @@ from pydantic import BaseModel, Field
 
 from ...cloud.alibaba.account import AlibabaAccount, AliyunCredentials, AliyunSettings, discover
 from ...config.settings import ProfileSettings
-from ...core.errors import NotFound, Refused, ReplyLost, SpecError, Unsupported
+from ...core.errors import NotFound, Refused, SpecError, Unsupported
 from ...core.field_errors import fields
 from ...core.i18n import N_, _
 from ...core.secret import Secret
@@ -43,8 +45,6 @@ if TYPE_CHECKING:
 # Up to this many jobs are fetched one by one: a job's own reply has more fields than a list.
 _FEW = 3
 _LIST = 100
-# After a lost reply to a submit: seconds before each search for the job, and the number of submits.
-_SEARCHES, _ATTEMPTS = (0.1, 1.0, 3.0), 3
 # Maximum events per page of the service.
 _EVENTS = 2000
 
@@ -88,6 +88,8 @@ class PaiBackend(RemoteBackend):
     settings_model: ClassVar[type[ProfileSettings]] = PaiSettings
     credentials_model: ClassVar[type[BaseModel] | None] = AliyunCredentials
     options_model: ClassVar[type[BaseModel] | None] = PaiOptions
+    preloaded: ClassVar[Sequence[str]] = ("httpx", "stamina", "aiolimiter", "oss2", "anycrc", f"{__package__}.resolve")
+    job_label: ClassVar[str] = JOB_LABEL
     settings: PaiSettings
 
     def __init__(self, settings: ProfileSettings, home: Home) -> None:
@@ -95,9 +97,11 @@ class PaiBackend(RemoteBackend):
         self.account = AlibabaAccount.of(self.settings)
         self.api = PaiApi(self.account)
         self.boards = PaiBoards(self.account)
-        # Instances and metrics of polled jobs, part of each reply.
+        # Instances and last own reply of polled jobs.
         self._instances: dict[str, list[str]] = {}
-        self._metrics: dict[str, list[str]] = {}
+        self._reports: dict[str, Report] = {}
+        # Times of the monotonic clock before the last submits, and ids of the jobs.
+        self._created: deque[tuple[float, str]] = deque(maxlen=_LIST)
 
     @cached_property
     def catalog(self) -> InstanceCatalog:
@@ -179,27 +183,23 @@ class PaiBackend(RemoteBackend):
             parse_size(self.settings.files_limit or "0"),
             self.settings.files_time_limit,
             Packing.read(folder).import_paths,
+            self._short_uris(job),
         )
+        begun = time.monotonic()
         try:
-            remote_id = await self._create(job, target)
+            remote_id = await self.api.create(request_body(job, target))
         except (Refused, NotFound) as error:
             error.fix = error.fix or remedy(error.message)
             raise
+        self._created.append((begun, remote_id))
         page = f"regionId={self.settings.region_id}&workspaceId={target.workspace_id}#/training/jobs/{remote_id}"
         return Submission(remote_id, f"https://pai.console.aliyun.com/?{page}")
 
-    async def _create(self, job: Job, target: Destination) -> str:
-        """Create a job once. After a lost reply, search for the job before sending the request again."""
-        for _attempt in range(_ATTEMPTS):
-            try:
-                return await self.api.create(request_body(job, target))
-            except ReplyLost as error:
-                lost = error
-            for pause in _SEARCHES:
-                await asyncio.sleep(pause)
-                if remote_id := await self.find(job.id):
-                    return remote_id
-        raise lost
+    def _short_uris(self, job: Job) -> dict[str, str]:
+        """Return the URIs that the user did not name, as PAI reads them."""
+        named = {*job.spec.inputs.values(), *job.spec.outputs.values()}
+        made = [*job.inputs.values(), *(() if job.spec.output_path else job.outputs.values())]
+        return {uri: self.account.without_endpoint(uri) for uri in made if uri not in named}
 
     async def code_uri(self, digest: str) -> str:
         base = self.settings.code_path or f"{await self.account.bucket_uri()}pai/training_src/jupyter-pai/"
@@ -218,6 +218,14 @@ class PaiBackend(RemoteBackend):
         async for job in self.api.jobs(labels={JOB_LABEL: job_id}, size=2):
             return str(job["TrainingJobId"])
         return ""
+
+    async def lists_since(self, moment: float) -> bool:
+        later = {remote_id for begun, remote_id in self._created if begun >= moment}
+        if later:
+            async for job in self.api.jobs(labels={HOME_LABEL: self.home.id}):
+                if str(job["TrainingJobId"]) in later:
+                    return True
+        return False
 
     # Following.
 
@@ -242,6 +250,8 @@ class PaiBackend(RemoteBackend):
         async for job in self.api.jobs(**query):
             if (remote_id := str(job.get("TrainingJobId"))) in remote_ids:
                 report = report_of(job)
+                if not self._instances.get(remote_id):
+                    self._instances.pop(remote_id, None)  # Only the job's own reply has them.
                 # Only the job's own reply has the reason of its end.
                 reports[remote_id] = (await self._report(remote_id) or report) if report.status.ended else report
             if len(reports) == len(remote_ids):
@@ -255,9 +265,9 @@ class PaiBackend(RemoteBackend):
         except NotFound:
             return None
         report = report_of(job)
-        if names := [str(instance["Name"]) for instance in job.get("Instances") or () if instance.get("Name")]:
-            self._instances[remote_id] = names
-        self._metrics[remote_id] = list(report.metrics)
+        names = [str(instance["Name"]) for instance in job.get("Instances") or () if instance.get("Name")]
+        self._instances[remote_id] = names or self._instances.get(remote_id, [])
+        self._reports[remote_id] = report
         if report.status is JobStatus.FAILED:
             report = report_of(job, await self.api.error_info(remote_id))
         return report
@@ -276,7 +286,7 @@ class PaiBackend(RemoteBackend):
     async def events(self, remote_id: str, known: int) -> Sequence[str]:
         page = known // _EVENTS + 1
         messages: list[str] = []
-        while events := await self.api.items(remote_id, "Events", PageNumber=page, PageSize=_EVENTS):
+        while events := await self.api.items(remote_id, "Events", once=True, PageNumber=page, PageSize=_EVENTS):
             messages += events
             page += 1
             if len(events) < _EVENTS:
@@ -284,16 +294,22 @@ class PaiBackend(RemoteBackend):
         return messages[known % _EVENTS :]
 
     async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
-        return await samples(self.api, remote_id, after)
+        report = await self._known(remote_id)
+        instances = len(await self.instances(remote_id))
+        return await samples(self.api, remote_id, after, report.started_at, report.ended_at, instances)
 
     async def metric_names(self, remote_id: str) -> Collection[str]:
-        if remote_id not in self._metrics:
+        return list((await self._known(remote_id)).metrics)
+
+    async def _known(self, remote_id: str) -> Report:
+        """Return the last own report of a job, which may be older than that of a list."""
+        if remote_id not in self._reports:
             await self._report(remote_id)
-        return self._metrics.get(remote_id, [])
+        return self._reports.get(remote_id) or Report(JobStatus.LOST)
 
     async def points(self, remote_id: str, name: str, known: int) -> PointPage:
         query = {"Name": name, "Order": "ASC", "PageNumber": known // _LIST + 1, "PageSize": _LIST}
-        items = await self.api.items(remote_id, "Metrics", **query)
+        items = await self.api.items(remote_id, "Metrics", once=True, **query)
         return PointPage(points_of(items)[known % _LIST :], len(items) == _LIST)
 
     async def output_models(self, remote_id: str) -> Sequence[OutputModel]:
@@ -318,13 +334,18 @@ class PaiBackend(RemoteBackend):
     async def jobs(self, before: datetime | None = None, limit: int = 50) -> Sequence[RemoteJob]:
         jobs: list[RemoteJob] = []
         async for job in self.api.jobs(until=before, size=min(limit, _LIST)):
-            jobs.append(remote_job(job))
+            jobs.append(await self._with_endpoints(remote_job(job)))
             if len(jobs) == limit:
                 break
         return jobs
 
     async def job(self, remote_id: str) -> RemoteJob:
-        return remote_job(await self.api.get(remote_id))
+        return await self._with_endpoints(remote_job(await self.api.get(remote_id)))
+
+    async def _with_endpoints(self, job: RemoteJob) -> RemoteJob:
+        """Return a job whose outputs are readable from any profile."""
+        outputs = {name: await self.account.with_endpoint(uri) for name, uri in job.outputs.items()}
+        return replace(job, outputs=outputs)
 
     async def instance_types(self) -> list[InstanceType]:
         return await self.catalog.instance_types(refresh=True)

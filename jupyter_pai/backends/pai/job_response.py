@@ -49,12 +49,15 @@ _REMEDIES = {
     r"outofstock|sold out|no ?stock|insufficient": N_("List the available instance types: %pai instances"),
     r"dataset": N_("The platform's console lists the data sets of the workspace, with their ids and versions."),
     r"quota": N_("Check the free resources: %pai instances. Stop unneeded jobs, or request less."),
+    r"exec.*\bsh\b.*(not found|no such file)": N_("Use another image: it needs `sh`, and `tar` with `gzip`."),
     r"oom|out of memory": N_("Use an instance type with more memory, or smaller batches."),
 }
 
 # Metric types of instances, in the order of a sample's fields.
 _KINDS = ("CpuCoreUsage", "MemoryUsage", "GpuCoreUsage", "GpuMemoryUsage")
-_STEP = "10s"
+# The intervals between points that the service supports, in seconds, and the most points of one request.
+_STEPS = {"10s": 10, "5m": 300, "30m": 1800, "1h": 3600}
+_MOST_POINTS = 5000
 
 
 def report_of(job: Mapping[str, Any], error: Mapping[str, Any] | None = None) -> Report:
@@ -146,18 +149,32 @@ def _number(value: object) -> float:
         return math.nan
 
 
-async def samples(api: PaiApi, job_id: str, after: float) -> list[Sample]:
+async def samples(
+    api: PaiApi, job_id: str, after: float, started: datetime | None, ended: datetime | None, instances: int
+) -> list[Sample]:
     """Fetch the resource usage after a Unix time, summed over all instances; one request per metric.
 
-    The units are not documented: cores and percent are taken unchanged, memory as bytes (`docs/unverified.md`).
+    Without a start time, the service begins at the start of the job. It documents no unit of these metrics, so the
+    values are returned unchanged. Source: ListTrainingJobInstanceMetrics in Alibaba Cloud's reference of PaiStudio.
     """
-    since = stamp(datetime.fromtimestamp(max(after, 0), UTC))
-    requests = [
-        api.items(job_id, "InstanceMetrics", MetricType=kind, StartTime=since, TimeStep=_STEP) for kind in _KINDS
-    ]
+    begin = datetime.fromtimestamp(after, UTC) if after > 0 else started
+    span = ((ended or now()) - begin).total_seconds() if begin else 0.0
+    query = {
+        "StartTime": stamp(datetime.fromtimestamp(after, UTC)) if after > 0 else None,
+        "EndTime": stamp(ended) if ended else None,
+        "TimeStep": _time_step(span * max(instances, 1)),
+    }
+    requests = [api.items(job_id, "InstanceMetrics", once=True, MetricType=kind, **query) for kind in _KINDS]
     columns = [_sums(instances) for instances in await asyncio.gather(*requests)]
-    times = sorted({time for column in columns for time in column if time > after})
+    # The latest values may still be missing from some metrics.
+    common = set[float].intersection(*[{*column} for column in columns if column] or [set()])
+    times = sorted(time for time in common if time > after)
     return [Sample(time, *(column.get(time, math.nan) for column in columns)) for time in times]
+
+
+def _time_step(seconds: float) -> str:
+    """Return the smallest interval of the service that divides a time span into few enough points."""
+    return next((name for name, step in _STEPS.items() if seconds / step <= _MOST_POINTS), [*_STEPS][-1])
 
 
 def _sums(instances: Sequence[Mapping[str, Any]]) -> dict[float, float]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -36,15 +36,31 @@ _PROPERTIES = {"tensorboard": {"ossAppendable": "true"}}
 ARCHIVE = "source.tar.gz"
 
 # In a mount of the bucket, unpacked files would be uploaded one by one; and instances of a job may share the folder.
-# The code is unpacked elsewhere in both cases. Example projects also use `logs` for the tensorboard channel.
+# The code is unpacked elsewhere in both cases. The archive stays, since it may be the object in the bucket. Without
+# `mktemp`, `tar` creates the folder. Example projects also use `logs` for the tensorboard channel.
 _PROLOGUE = f"""\
-if [ -f {ARCHIVE} ]; then
-  if [ "$pai_several" ] || [ ! -w . ] || grep -q ' /ml/usercode/\\{{0,1\\}} ' /proc/mounts 2>/dev/null; then
-    PAI_WORKING_DIR=$(mktemp -d)/ && tar -xzf {ARCHIVE} -C "$PAI_WORKING_DIR" && cd "$PAI_WORKING_DIR" || exit 125
-    export PAI_WORKING_DIR
-  else
-    tar -xzf {ARCHIVE} && rm -f {ARCHIVE} || exit 125
+pai_is_mount() {{
+  pai_place=$(pwd -P)
+  while read -r _ pai_mount pai_type _; do
+    case $pai_mount in "$pai_place") return 0 ;; /) continue ;; esac
+    case $pai_place/ in "$pai_mount"/*) case $pai_type in fuse* | nfs* | *cpfs* | lustre) return 0 ;; esac ;; esac
+  done </proc/mounts
+  return 1
+}} 2>/dev/null
+pai_unpack() {{
+  if [ -z "$pai_several" ] && [ -w . ] && ! pai_is_mount; then
+    tar -xzf {ARCHIVE}
+    return
   fi
+  if ! PAI_WORKING_DIR=$(mktemp -d 2>/dev/null) || [ -z "$PAI_WORKING_DIR" ]; then
+    PAI_WORKING_DIR=/tmp$PWD
+    tar -chf - -C / "${{PWD#/}}/{ARCHIVE}" | tar -xf - -C /tmp || return
+  fi
+  tar -xzf {ARCHIVE} -C "$PAI_WORKING_DIR" && cd "$PAI_WORKING_DIR" || return
+  export PAI_WORKING_DIR="$PAI_WORKING_DIR/"
+}}
+if [ -f {ARCHIVE} ]; then
+  pai_unpack || {{ echo "$pai_no_tar" >&2; exit 125; }}
 fi
 : "${{PAI_OUTPUT_TENSORBOARD:=/ml/output/tensorboard/}}"
 export PAI_OUTPUT_TENSORBOARD PAI_OUTPUT_LOGS="$PAI_OUTPUT_TENSORBOARD" PYTHONUNBUFFERED=1
@@ -54,14 +70,15 @@ while [ "$pai_import_paths" ]; do
   export PYTHONPATH
   case $pai_import_paths in *:*) pai_import_paths=${{pai_import_paths%:*}};; *) pai_import_paths=;; esac
 done
-mkdir -p /tmp/jupyter-pai
+mkdir -p /tmp/jupyter-pai 2>/dev/null
 # Unless the image has the whole package.
 if ! python -c 'import importlib.util, sys; sys.exit(not importlib.util.find_spec("jupyter_pai"))' 2>/dev/null; then
-  mkdir -p /tmp/jupyter-pai/jupyter_pai && : >/tmp/jupyter-pai/jupyter_pai/__init__.py
-  printf '%s' "$pai_report" >/tmp/jupyter-pai/jupyter_pai/report.py
+  mkdir -p /tmp/jupyter-pai/jupyter_pai 2>/dev/null && : >/tmp/jupyter-pai/jupyter_pai/__init__.py &&
+    printf '%s' "$pai_report" >/tmp/jupyter-pai/jupyter_pai/report.py
 fi
 export JUPYTER_PAI_JOB_ID="$pai_id" PYTHONPATH="${{PYTHONPATH:+$PYTHONPATH:}}/tmp/jupyter-pai"
-if [ "$pai_figures" ] && printf '%s' "$pai_figures" >/tmp/jupyter-pai/jupyter_pai_figures.py; then
+if [ "$pai_figures" ] && [ -d /tmp/jupyter-pai ]; then
+  printf '%s' "$pai_figures" >/tmp/jupyter-pai/jupyter_pai_figures.py
   export MPLBACKEND="${{MPLBACKEND:-{contract.MPLBACKEND}}}"
   export PAI_OUTPUT_FIGURES="${{PAI_OUTPUT_FIGURES:-/ml/output/figures}}"
 fi
@@ -76,7 +93,8 @@ _RUNTIME = Path(launcher.__file__).parent
 @dataclass(frozen=True)
 class Destination:
     """Workspace and code folder of a job, the id of the state folder, and limits: the maximum run time in seconds, and
-    bytes and seconds for the files beside the code. `import_paths` are the folders of the project's packages."""
+    bytes and seconds for the files beside the code. `import_paths` are the folders of the project's packages. `short`
+    has the URIs that we made, without the endpoint if PAI knows it."""
 
     workspace_id: str
     code_uri: str
@@ -85,6 +103,7 @@ class Destination:
     files_limit: int = 200_000_000
     files_time_limit: int = 60
     import_paths: tuple[str, ...] = ()
+    short: Mapping[str, str] = field(default_factory=dict)
 
 
 def request_body(job: Job, target: Destination) -> dict[str, Any]:
@@ -99,9 +118,15 @@ def request_body(job: Job, target: Destination) -> dict[str, Any]:
             "ComputeResource": _compute(spec, options),
             "ResourceType": options.resource_type.replace("General", ""),
             "HyperParameters": [{"Name": name, "Value": value} for name, value in spec.hyperparameters.items()],
-            "InputChannels": [_input(name, uri, options) for name, uri in spec.inputs.items()],
+            "InputChannels": [_input(name, target.short.get(uri, uri), options) for name, uri in spec.inputs.items()],
             "OutputChannels": [
-                _filled({"Name": name, "OutputUri": uri, "RoleArn": options.output_roles.get(name)})
+                _filled(
+                    {
+                        "Name": name,
+                        "OutputUri": target.short.get(uri, uri),
+                        "RoleArn": options.output_roles.get(name),
+                    }
+                )
                 for name, uri in job.outputs.items()
             ],
             "Environments": dict(spec.environment),
@@ -129,6 +154,7 @@ def _algorithm(job: Job, options: PaiOptions, target: Destination) -> dict[str, 
             "Command": ["sh", "-c", script_of(job, target)],
             "Image": spec.image,
             "JobType": options.job_type,
+            "SupportsDistributedTraining": True,
             "CodeDir": _code_dir(target.code_uri) if target.code_uri else None,
             "InputChannels": [{"Name": name, "Required": True} for name in spec.inputs],
             # Without the property, appended TensorBoard data appears only at the job's end.
@@ -230,10 +256,12 @@ def script_of(job: Job, target: Destination) -> str:
     spec = job.staged_spec
     limits = {"size": show_size(target.files_limit), "n": target.files_time_limit}
     too_large = _("Files beside the code were not kept, as they exceed {size} together (`files_limit`):")
+    no_tar = _("Cannot unpack the code. The image needs `sh`, and `tar` with `gzip`.")
     too_slow = _("Not all files beside the code were kept: it took more than {n} seconds (`files_time_limit`).")
     figures = "" if spec.runs_notebook else (_RUNTIME / "plots/jupyter_pai_figures.py").read_text("utf-8")
     variables = {
         "id": job.id,
+        "no_tar": f"[jupyter-pai] {no_tar}",
         "several": "1" if spec.instance_count > 1 else "",
         "figures": figures,
         "report": Path(report.__file__).read_text("utf-8"),

@@ -97,7 +97,8 @@ class PaiBoards(Boards):
             "DisplayName": name[:256],
             **({"SourceType": _SOURCE, "SourceId": remote_id} if remote_id else {}),
             "DataSourceType": "OSS",
-            "Uri": uri,
+            # Required here, unlike in training jobs.
+            "Uri": await self.account.with_endpoint(uri),
             "SummaryRelativePath": "/",
             "MaxRunningTimeMinutes": minutes or self.minutes,
         }

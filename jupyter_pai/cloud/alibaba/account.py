@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -246,8 +247,23 @@ class AlibabaAccount:
 
     async def bucket_uri(self) -> str:
         """Return ``oss://bucket.endpoint/``, as required by services that do not know the profile."""
+        return await self.with_endpoint(f"oss://{await self.bucket()}/")
+
+    def without_endpoint(self, uri: str) -> str:
+        """Return an ``oss://`` URI without its endpoint, if this is the region's own and not set in the profile. PAI
+        adds it, and selects the internal one for its machines."""
+        if self.settings.oss_endpoint:
+            return uri
+        own = rf"^(oss://[a-z0-9-]+)\.oss-{re.escape(self.region)}(-internal)?\.aliyuncs\.com(?=/|$)"
+        return re.sub(own, r"\1", uri)
+
+    async def with_endpoint(self, uri: str) -> str:
+        """Return an ``oss://`` URI with an endpoint: its own one, or that of the account."""
+        bucket = re.match(r"oss://([a-z0-9-]+)(?=/|$)", uri)
+        if not bucket or re.search(r"\?(.*&)?(endpoint|host)=", uri):
+            return uri
         endpoint = await asyncio.to_thread(lambda: self.oss_endpoint)
-        return f"oss://{await self.bucket()}.{urlsplit(endpoint).netloc}/"
+        return f"{bucket[0]}.{urlsplit(endpoint).netloc}{uri[bucket.end() :]}"
 
     async def _find_workspace(self) -> str:
         if instance := os.environ.get("DSW_INSTANCE_ID"):

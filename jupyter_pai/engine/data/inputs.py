@@ -147,7 +147,7 @@ def upload_code(storage: Storage, uri: str, archive: Path, paths: Collection[str
     `paths` are the files of the archive. `requirements.txt` is uploaded also as a separate file, for platforms that do
     not unpack the archive. The archive is sent last, so its presence means that the upload is complete.
     """
-    if storage.stat(storage.join(uri, _ARCHIVE)):
+    with contextlib.suppress(NotFound), storage.open(uri, _ARCHIVE):
         return
     if _REQUIREMENTS in paths:
         with tarfile.open(archive) as packed:

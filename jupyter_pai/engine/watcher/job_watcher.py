@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -15,6 +16,7 @@ from pathlib import Path
 from ...backends.base import Backend, Capability
 from ...backends.reports import Report
 from ...core import contract
+from ...core.errors import NotFound
 from ...core.i18n import _
 from ...core.lease import Lease
 from ...jobs.job import Job, JobStatus, now
@@ -54,7 +56,7 @@ class WatchedJob:
         self.readers: list[MetricSource] = [
             LogMetricSource(folder.log, job.spec.metric_definitions, detects=job.spec.detect_metrics)
         ]
-        remote_files = remote.event_files
+        remote_files = remote.optional.event_files
         place = Path(os.path.realpath(folder.path))
         if tensorboard := place / remote_files.folder.name if remote_files else _tensorboard(job, folder):
             self.readers.append(EventFileSource(tensorboard, job.submitted_at.timestamp()))
@@ -62,8 +64,8 @@ class WatchedJob:
             work = place / "ml" / job.spec.layout
             self.readers.append(EventFileSource(work, job.submitted_at.timestamp(), contract.FILES))
         defined = {definition.name for definition in job.spec.metric_definitions}
-        self.remote.points = RemoteMetrics(folder, defined, self._read_all)
-        self.readers.append(self.remote.points)
+        points = self.remote.optional.points = RemoteMetrics(folder, defined, self._read_all)
+        self.readers.append(points)
         self.next_poll = 0.0  # By the monotonic clock.
         self.last_poll = 0.0
         self.is_done = False  # The job has finished and is stored.
@@ -72,6 +74,8 @@ class WatchedJob:
         # The kind of the last error of its platform, once stored.
         self.last_error = ""
         self._writer: SeriesWriter | None = None
+        # Metric points of the platform wait for the log, which a poll may be reading.
+        self._advancing = threading.Lock()
 
     def mark_watched(self) -> None:
         """Mark the job as watched, for the process that polls it."""
@@ -95,11 +99,12 @@ class WatchedJob:
 
         Only with the lease: the cursor is kept in memory between calls.
         """
-        if self._writer is None:
-            self._writer = SeriesWriter(self.folder.series)
-            self._writer.name_sources({definition.name for definition in self.job.spec.metric_definitions})
-        complete = [reader.advance(self._writer, ended=ended) for reader in self.readers]
-        return all(complete)
+        with self._advancing:
+            if self._writer is None:
+                self._writer = SeriesWriter(self.folder.series)
+                self._writer.name_sources({definition.name for definition in self.job.spec.metric_definitions})
+            complete = [reader.advance(self._writer, ended=ended) for reader in self.readers]
+            return all(complete)
 
     def read_again(self) -> None:
         """Read the metrics of a finished job from the start, unless another process does."""
@@ -120,9 +125,7 @@ class WatchedJob:
     @property
     def notes(self) -> tuple[str, ...]:
         """The job's notes, with those of the last report and of its metric sources."""
-        notes = [*self.report.notes, *(note for reader in self.readers for note in reader.notes())]
-        if self.remote.note:
-            notes.append(self.remote.note)
+        notes = [*self.report.notes, *(note for reader in self.readers for note in reader.notes()), *self.remote.notes]
         if note := self._limit_note():
             notes.append(note)
         if self._writer and self._writer.is_full:
@@ -202,19 +205,34 @@ class Recorder:
         stored = (job.status, job.platform_status, job.notes, job.reason)
         return report.elsewhere or stored != (report.status, report.platform_status, watch.notes, report.reason)
 
-    async def process(self, watch: WatchedJob, backend: Backend, report: Report, *, news: bool, watched: bool) -> bool:
-        """Process a report and the data of a job. `news`: there is unread local data.
+    async def process(
+        self, watch: WatchedJob, backend: Backend, report: Report, *, news: bool, watched: bool, details: bool
+    ) -> bool:
+        """Process a report and the data of a job. `news`: there is unread local data. `details`: a user looks at its
+        events, metrics or resource usage.
 
-        Returns whether all data of the platform was fetched. If not, a finished job is processed again later.
+        Returns whether the log was fetched completely. If not, a finished job is processed again later.
         """
         complete, ended = True, report.status.ended
         is_remote = Capability.RUNS_HERE not in backend.capabilities
         if is_remote and report.status is not JobStatus.LOST and (ended or watched):
-            complete = await watch.remote.sync(backend, watch.job.remote_id, ended=ended)
+            complete = await watch.remote.sync(backend, watch.job.remote_id, ended=ended, details=details)
             news = watch.has_news() or news  # `has_news` may be true only once.
         if complete or not ended:
             await self._store(watch, report, news)
         return complete
+
+    async def finish(self, watch: WatchedJob) -> None:
+        """Complete the optional data of a remote job whose end is stored."""
+        try:
+            await watch.remote.optional.settle()
+        except asyncio.CancelledError:
+            watch.remote.optional.cancel()
+            raise
+        finally:
+            with contextlib.suppress(NotFound, FileNotFoundError):  # Deleted meanwhile.
+                await self._read(watch, ended=True)
+                await self._update(watch, notes=watch.notes)
 
     async def _store(self, watch: WatchedJob, report: Report, news: bool) -> None:
         """Store a report. The final status is stored when log and metrics are complete."""
@@ -252,5 +270,8 @@ class Recorder:
             "console_url": report.console_url or watch.job.console_url,
             **more,
         }
+        await self._update(watch, **changes)
+
+    async def _update(self, watch: WatchedJob, **changes: object) -> None:
         if any(getattr(watch.job, name) != value for name, value in changes.items()):
             watch.job = await asyncio.wrap_future(self.store.jobs.update(watch.job.id, **changes))

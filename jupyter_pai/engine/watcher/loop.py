@@ -27,6 +27,7 @@ from ...jobs.job import Job, JobStatus, now
 from ...jobs.state_dir import Home
 from ...jobs.store.store import Store
 from ..data.storages import Storages
+from ..lost_reply import unknown
 from .job_watcher import Recorder, WatchedJob
 from .remote_event_files import event_files_of
 from .remote_sync import RemoteSync
@@ -34,6 +35,8 @@ from .timings import Timings
 
 # The share of a core for polls of unwatched jobs: many jobs are polled less often.
 _CPU_SHARE = 0.004
+# The interval between polls of a watched remote job, against that of its first seconds.
+_LATER = 2.5
 
 _log = logging.getLogger(__name__)
 
@@ -56,8 +59,12 @@ class Watcher:
         self.backend_of = storages.profiles.backend_of
         self._watches: dict[str, WatchedJob] = {}
         self._watchers = Counter[str]()
+        # Those of the watchers that look at events, metrics or resource usage.
+        self._viewers = Counter[str]()
         # Jobs whose poll results are being processed. The next poll skips them.
         self._busy: dict[str, asyncio.Task[None]] = {}
+        # Finished jobs whose optional data is not complete yet.
+        self._finishing: dict[str, asyncio.Task[None]] = {}
         # Running polls by profile.
         self._polls: dict[str, asyncio.Task[None]] = {}
         # Poll tasks started by the initial refresh.
@@ -85,9 +92,12 @@ class Watcher:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         self.recorder.stop()
-        for poll in self._polls.values():
-            poll.cancel()
-        await asyncio.gather(*self._polls.values(), *self._busy.values(), return_exceptions=True)
+        for task in (*self._polls.values(), *self._finishing.values()):
+            task.cancel()
+        for watch in self._watches.values():
+            watch.remote.optional.cancel()
+        tasks = (*self._polls.values(), *self._finishing.values(), *self._busy.values())
+        await asyncio.gather(*tasks, return_exceptions=True)
         self.recorder.close()
         for watch in self._watches.values():
             watch.lease.release()
@@ -140,33 +150,45 @@ class Watcher:
         return bool(watch and watch.is_unstored) or self.store.jobs.status(job_id).ended
 
     @contextmanager
-    def watch(self, job_id: str) -> Iterator[None]:
-        """Poll this job more often within the block."""
-        self._watchers[job_id] += 1
+    def watch(self, job_id: str, *, details: bool = True) -> Iterator[None]:
+        """Poll this job more often within the block. `details`: also fetch its events, metrics and
+        resource usage."""
+        counters = [self._watchers, self._viewers] if details else [self._watchers]
+        for counter in counters:
+            counter[job_id] += 1
         if watch := self._watches.get(job_id):
-            watch.next_poll = 0.0
+            watch.next_poll = min(watch.next_poll, watch.last_poll + self.timings.refresh)
         self._wake.set()
         try:
             yield
         finally:
-            self._watchers -= Counter([job_id])  # Drops the job without watchers.
+            for counter in counters:
+                counter[job_id] -= 1
+                if not counter[job_id]:
+                    del counter[job_id]
 
     def request_refresh(self, job_id: str, *, stays: bool = False) -> None:
         """Poll a job again if its data is old. With `stays`, keep it fresh for some seconds."""
         if (watch := self._watches.get(job_id)) and stays:
             watch.mark_watched()
-        if watch and watch.next_poll > (due := watch.last_poll + self.timings.refresh):
-            self._schedule(watch, due)
+        if watch and not self._is_watched(watch):
+            due = watch.last_poll + self.timings.refresh * self._pace(watch)
+            if watch.next_poll > due:
+                self._schedule(watch, due)
 
-    async def ensure_fresh(self, job: Job, timeout: float | None = None) -> None:
-        """Fetch the current data of a remote job before it is read. Gives up after `timeout` seconds."""
+    async def ensure_fresh(self, job: Job, *, details: bool = False) -> None:
+        """Fetch the current data of a remote job before it is read. Gives up after `fresh_timeout`. `details`: also its
+        events, metrics and resource usage."""
+        if task := self._finishing.get(job.id):
+            await asyncio.wait([task], timeout=self.timings.fresh_timeout)
         watch = self._watches.get(job.id)
         if watch is None or Capability.RUNS_HERE in self.backend_of(job).capabilities:
             return
-        begun = time.monotonic()
-        with self.watch(job.id), contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self.timings.fresh_timeout if timeout is None else timeout):
-                while watch.remote.synced_at < begun - self.timings.refresh and job.id in self._watches:
+        begun = time.monotonic() - self.timings.refresh
+        with self.watch(job.id, details=details), contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.timings.fresh_timeout):
+                remote = watch.remote
+                while (remote.detailed_at if details else remote.synced_at) < begun and job.id in self._watches:
                     await asyncio.sleep(self.timings.watched)
 
     def _log(self, error: Exception) -> None:
@@ -185,6 +207,15 @@ class Watcher:
     def _is_watched(self, watch: WatchedJob) -> bool:
         """Return whether a caller waits for the job, in this process or another."""
         return watch.job.id in self._watchers or watch.is_watched_elsewhere()
+
+    def _pace(self, watch: WatchedJob) -> float:
+        """Return the factor of the interval between polls: new jobs are polled more often."""
+        is_new = (now() - watch.job.submitted_at).total_seconds() < self.timings.early
+        return 1.0 if is_new else _LATER
+
+    def _shows_details(self, watch: WatchedJob) -> bool:
+        """Return whether a user looks at more than the log of a job, in this process or possibly in another."""
+        return watch.job.id in self._viewers or watch.is_watched_elsewhere()
 
     async def _run(self) -> None:
         due = 0.0
@@ -246,7 +277,10 @@ class Watcher:
             is_remote = Capability.RUNS_HERE not in backend.capabilities
             if is_remote:
                 watches = await self._set_next_poll(backend, watches)
-            reports = await backend.poll([watch.job.remote_id or watch.job.id for watch in watches])
+            # A final report is not fetched again while the log is incomplete.
+            final = {w.job.remote_id: w.report for w in watches if is_remote and w.report.status.ended}
+            active = [w.job.remote_id or w.job.id for w in watches if w.job.remote_id not in final]
+            reports = final | (await backend.poll(active) if active else {})
             for watch in watches:
                 lost = Report(JobStatus.LOST, reason=_("The platform no longer has the job."))
                 report = reports.get(watch.job.remote_id or watch.job.id, lost)
@@ -267,8 +301,10 @@ class Watcher:
     async def _set_next_poll(self, backend: Backend, watches: Sequence[WatchedJob]) -> list[WatchedJob]:
         """Schedule the next poll of jobs. Return the ones that exist on the platform."""
         for watch in watches:
+            watched = self._is_watched(watch)
+            interval = backend.poll_interval(len(watches), watched=watched)
             watch.last_poll = time.monotonic()
-            watch.next_poll = watch.last_poll + backend.poll_interval(len(watches), watched=self._is_watched(watch))
+            watch.next_poll = watch.last_poll + interval * (self._pace(watch) if watched else 1)
         return [watch for watch in watches if watch.job.remote_id or await self._recover(backend, watch)]
 
     async def _recover(self, backend: Backend, watch: WatchedJob) -> bool:
@@ -279,8 +315,7 @@ class Watcher:
             watch.job = await asyncio.wrap_future(self.store.jobs.update(job.id, remote_id=remote_id))
             return True
         if (now() - job.submitted_at).total_seconds() > self.timings.unseen:
-            reason = _("The job was never started: the server stopped during the submit.")
-            await self.recorder.store_report(watch, Report(JobStatus.FAILED, reason=reason), ended_at=now())
+            await self.recorder.store_report(watch, unknown(backend, job), ended_at=now())
             self._drop(watch)
         return False
 
@@ -297,10 +332,12 @@ class Watcher:
 
     async def _process(self, watch: WatchedJob, backend: Backend, report: Report, news: bool) -> None:
         try:
-            is_watched = self._is_watched(watch)
-            if not await self.recorder.process(watch, backend, report, news=news, watched=is_watched):
+            watched, details = self._is_watched(watch), self._shows_details(watch)
+            if not await self.recorder.process(watch, backend, report, news=news, watched=watched, details=details):
                 self._schedule(watch, time.monotonic() + self.timings.incomplete_retry)
-            if watch.is_done:
+            if watch.is_done and not watch.remote.is_settled:
+                self._finish(watch)
+            elif watch.is_done:
                 self._drop(watch)
         except Exception as error:
             trouble = await asyncio.to_thread(write_error, self.home.path)
@@ -308,6 +345,18 @@ class Watcher:
             self._log(error)  # An unreadable job must not block others.
         finally:
             del self._busy[watch.job.id]
+
+    def _finish(self, watch: WatchedJob) -> None:
+        """Complete the optional data of a finished job in the background, with its lease."""
+        self._watches.pop(watch.job.id, None)
+        task = self._finishing[watch.job.id] = asyncio.create_task(self.recorder.finish(watch))
+        task.add_done_callback(lambda task: self._finished(watch, task))
+
+    def _finished(self, watch: WatchedJob, task: asyncio.Task[None]) -> None:
+        self._finishing.pop(watch.job.id, None)
+        watch.lease.release()
+        if not task.cancelled() and isinstance(error := task.exception(), Exception):
+            self._log(error)
 
     def _drop(self, watch: WatchedJob) -> None:
         watch.lease.release()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
 
@@ -37,6 +38,8 @@ class RemoteMetrics(MetricSource):
         self.defined, self.read_log = defined, read_log
         self._counts: Counter[str] | None = None
         self._size = 0
+        # Points are appended while a thread may be reading the earlier ones.
+        self._loading = threading.Lock()
 
     async def sync(self, backend: Backend, remote_id: str, *, ended: bool) -> bool:
         """Fetch new points. Return whether they are complete. Metrics with a pattern wait until the job finishes.
@@ -73,11 +76,12 @@ class RemoteMetrics(MetricSource):
 
     def _stored(self) -> Counter[str]:
         """Return the number of stored points of each metric."""
-        if self._counts is None:
-            data = self.path.read_bytes() if self.path.exists() else b""
-            self._size = data.rfind(b"\n") + 1
-            self._counts = Counter(json.loads(line)[0] for line in data[: self._size].splitlines())
-        return self._counts
+        with self._loading:
+            if self._counts is None:
+                data = self.path.read_bytes() if self.path.exists() else b""
+                self._size = data.rfind(b"\n") + 1
+                self._counts = Counter(json.loads(line)[0] for line in data[: self._size].splitlines())
+            return self._counts
 
     def _append(self, name: str, points: Sequence[MetricPoint]) -> None:
         """Append points, and overwrite an incomplete last line."""

@@ -1,18 +1,14 @@
-"""Fetch the data of a remote job: log, events, resource samples, event files and metric points.
+"""Fetch the data of a remote job: its log, and with `optional_reads` everything else.
 
 Data is fetched while the job is watched, and once more when it finishes. It is stored like that of a local job.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
-import os
 import re
 import time
-from collections.abc import Awaitable, Callable
-from functools import partial
 
 from ...backends.base import Backend
 from ...backends.reports import LogPiece
@@ -20,17 +16,15 @@ from ...core.errors import EngineError, PaiError
 from ...core.filesystem import replace_file
 from ...core.i18n import _
 from ...jobs.logs.file import LogFile, sizes
-from ...jobs.metrics.query import ResourceUsage
-from ...jobs.metrics.resource_samples import RECORD
 from ...jobs.state_dir import JobFolder
 from ...jobs.store.store import Store
-from .remote_event_files import RemoteEventFiles, open_copy
-from .remote_metrics import RemoteMetrics
+from .optional_reads import OptionalReads
+from .remote_event_files import RemoteEventFiles
 from .timings import Timings
 
 # The most chunks of one instance in one fetch.
 _MAX_CHUNKS = 50
-# Attempts to fetch the data of a finished job.
+# Attempts to fetch the log of a finished job.
 _ATTEMPTS = 20
 
 
@@ -101,43 +95,38 @@ class RemoteSync:
     def __init__(
         self, folder: JobFolder, store: Store, timings: Timings, event_files: RemoteEventFiles | None = None
     ) -> None:
-        self.folder = folder
-        self.store = store
         self.timings = timings
-        self.event_files = event_files
         self.log = RemoteLog(folder)
-        # Set when the job is watched.
-        self.points: RemoteMetrics | None = None
+        self.optional = OptionalReads(folder, store, timings, event_files)
+        # Why the log of a finished job is incomplete.
         self.note = ""
-        # The time of the last complete fetch, by the monotonic clock.
-        self.synced_at = -math.inf
-        # The next request of each kind, by the monotonic clock. The kinds are named like their intervals in `Timings`.
-        self._due = {"events": 0.0, "samples": 0.0, "event_files": 0.0, "points": 0.0}
+        # No fetch of other data is running.
+        self.is_settled = True
+        # Times of the last complete fetch, by the monotonic clock: of all data, and of the log.
+        self.detailed_at = self.synced_at = -math.inf
         self._failed = 0
         self._quiet_since: float | None = None
 
-    async def sync(self, backend: Backend, remote_id: str, *, ended: bool) -> bool:
-        """Fetch new data. Return whether the data of a finished job is complete.
+    async def sync(self, backend: Backend, remote_id: str, *, ended: bool, details: bool = True) -> bool:
+        """Fetch new data. Return whether all lines were fetched; of a finished job, whether its log is complete and its
+        other data had enough time. `details` tells whether a user looks at it.
 
         Raises:
-            PaiError: if a request failed and may succeed later.
+            PaiError: if the log was not fetched, and may be fetched later.
         """
+        self.optional.start(backend, remote_id, ended=ended, details=details, with_points=False)
         try:
             complete, news = await self.log.fetch(backend, remote_id)
-            await self._sync_events(backend, remote_id, ended=ended)
-            await self._sync_samples(backend, remote_id, ended=ended)
-            if self.event_files:
-                fetch = partial(asyncio.to_thread, self.event_files.refresh)
-                complete = await self._sync_metrics("event_files", fetch, ended=ended) and complete
-            complete = complete and self._is_quiet(news=news)
-            # Only a complete log shows which metrics are missing from it.
-            if self.points and (complete or not ended):
-                fetch = partial(self.points.sync, backend, remote_id, ended=ended)
-                complete = await self._sync_metrics("points", fetch, ended=ended) and complete
         except PaiError as error:
-            return self._handle_error(error, ended=ended)
-        self._failed = 0
-        self.synced_at = time.monotonic()
+            complete = self._handle_error(error, ended=ended)
+        else:
+            complete = (self._is_quiet(news=news) or not ended) and complete
+            self._failed = 0
+        if complete or not ended:
+            self.optional.start(backend, remote_id, ended=ended, details=details, with_points=True)
+            self.is_settled = await self.optional.settle(self.timings.optional)
+            self.synced_at = time.monotonic()
+            self.detailed_at = self.synced_at if details else self.detailed_at
         return complete
 
     def _is_quiet(self, *, news: bool) -> bool:
@@ -148,47 +137,14 @@ class RemoteSync:
         return now - self._quiet_since >= self.timings.log_quiet
 
     def _handle_error(self, error: PaiError, *, ended: bool) -> bool:
-        """Raise the error, unless the job has finished and the data will never be available."""
+        """Raise the error, unless the job has finished and its log will never be available."""
         self._failed += 1
-        self._due = dict.fromkeys(self._due, 0.0)  # Request all data again.
         if ended and (self._failed >= _ATTEMPTS or not isinstance(error, EngineError)):
             self.note = _("Its log may be incomplete: {error}").format(error=error.message)
             return True
         raise error
 
-    async def _sync_events(self, backend: Backend, remote_id: str, *, ended: bool) -> None:
-        if self._is_due("events", ended=ended):
-            stored = self.store.events.count(self.folder.id, "platform")
-            if texts := await backend.events(remote_id, stored):
-                future = self.store.events.add(self.folder.id, "platform", texts)
-                await asyncio.wrap_future(future)
-
-    async def _sync_samples(self, backend: Backend, remote_id: str, *, ended: bool) -> None:
-        if self._is_due("samples", ended=ended):
-            stored = ResourceUsage(self.folder.usage).latest().values()
-            if samples := await backend.samples(remote_id, max((point.time for point in stored), default=0.0)):
-                with open_copy(self.folder.usage) as file:
-                    end = os.fstat(file).st_size // RECORD.size * RECORD.size
-                    os.pwrite(file, b"".join(RECORD.pack(*sample) for sample in samples), end)
-
-    async def _sync_metrics(self, kind: str, fetch: Callable[[], Awaitable[bool]], *, ended: bool) -> bool:
-        """Fetch metrics if they are due. Return whether they are complete. An error becomes a note of the job."""
-        if not self._is_due(kind, ended=ended):
-            return True
-        try:
-            complete = await fetch()
-        except PaiError as error:
-            if kind == "points" and ended and isinstance(error, EngineError):
-                raise
-            self.note = _("Its metrics may be incomplete: {error}").format(error=error.message) if ended else self.note
-            return True
-        if not complete:
-            self._due[kind] = 0.0
-        return complete
-
-    def _is_due(self, kind: str, *, ended: bool) -> bool:
-        """Return whether a request is due. A finished job has one request."""
-        is_due = self._due[kind] < math.inf if ended else time.monotonic() >= self._due[kind]
-        if is_due:
-            self._due[kind] = math.inf if ended else time.monotonic() + getattr(self.timings, kind)
-        return is_due
+    @property
+    def notes(self) -> list[str]:
+        """Why data of a finished job is incomplete."""
+        return [*filter(None, [self.note]), *self.optional.notes.values()]

@@ -13,6 +13,8 @@ class Timings:
     watched: float = 0.05
     unwatched: float = 0.25
     retry: float = 1.0
+    # Age from which on a watched remote job is polled less often.
+    early: float = 3.0
     # The longest interval between two polls of all jobs, however many they are.
     unwatched_max: float = 3.0
     # A poll does not wait longer for jobs with much data; their processing continues in the background.
@@ -23,8 +25,10 @@ class Timings:
     fresh_timeout: float = 5.0
     # Until a finished job's data is requested again from its platform.
     incomplete_retry: float = 0.5
-    # After this time, a job that its platform does not list counts as never submitted.
-    unseen: float = 20.0
+    # After a lost reply to a submit, the job is searched this long; lists of a platform may lag. A request without a
+    # reply may be executed later, but not later than this.
+    unseen: float = 60.0
+    executed: float = 30.0
     # Between two polls of a job that runs on another host.
     other_host: float = 2.0
     # Between two requests for the events, samples, event files and metric points of a remote job. Platforms collect
@@ -33,6 +37,9 @@ class Timings:
     samples: float = 30.0
     event_files: float = 5.0
     points: float = 30.0
+    # The end of a remote job waits this long for these; then they are requested again after these pauses.
+    optional: float = 1.0
+    optional_retries: tuple[float, ...] = (0.3, 2.0, 8.0)
     # Without a new line, the log of a finished remote job is complete after this time: platforms collect lines.
     log_quiet: float = 0.4
     # Staged inputs wait this long for their submit.

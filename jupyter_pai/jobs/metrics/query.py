@@ -20,7 +20,8 @@ class PointSource(Protocol):
 
 
 class Metric(NamedTuple):
-    """A metric of a job: its points, their number, and where they come from. That is `system` for resource usage."""
+    """A metric of a job: its points, their number, and where they come from. That is `system` for resource usage in
+    known units, else `platform`."""
 
     points: PointSource
     size: int
@@ -78,7 +79,9 @@ class ResourceUsage:
         if not first:
             return {}
         count = self.path.stat().st_size // RECORD.size
-        return {name: count for name, value in zip(METRICS, first[0][1:], strict=True) if value == value}
+        # A platform may have some metrics later than others.
+        ends = (*first, *self._records(count - 1, count))
+        return {name: count for n, name in enumerate(METRICS, 1) if any(record[n] == record[n] for record in ends)}
 
     def read(self, name: str, start: int = 0, end: int | None = None) -> list[MetricPoint]:
         """Return the points of a metric with index `start` up to `end`, in order."""

@@ -30,7 +30,10 @@ _ATTEMPTS = 6
 _TIMEOUT = (10.0, 60.0)
 _CONNECTIONS = 32
 _EXPIRED = re.compile(r"InvalidAccessKeyId|SecurityToken")
-_PASSING = re.compile(r"Throttl|QpsLimitExceeded|RequestTimeout$|ServiceBusy")
+# Some have the status 400: those of throttled requests, and of uploads whose body was cut or damaged on the way.
+_PASSING = re.compile(
+    r"Throttl|QpsLimitExceeded|RateLimit|TooManyRequests|SlowDown|RequestTimeout$|ServiceBusy|IncompleteBody|BadDigest"
+)
 # The region in an endpoint, except that of global acceleration.
 _REGION = re.compile(r"//(?:oss|vpc100-oss)-(?!accelerate)([a-z0-9-]+?)(-internal)?\.aliyuncs\.com")
 _PUBLIC = ".aliyuncs.com"

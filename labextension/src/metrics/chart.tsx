@@ -18,7 +18,7 @@ import type { MetricsModel } from './model.js';
 import { POINTS_PER_METRIC } from './model.js';
 import type { Unit } from './names.js';
 import { Detected } from './detected.js';
-import { bestDirection, unitOf } from './names.js';
+import { bestDirection, SYSTEM, unitOf } from './names.js';
 import { lineDash, lineVariable, Swatch } from './palette.js';
 import type { Best } from './points.js';
 import { best, isComplete, latest } from './points.js';
@@ -62,7 +62,8 @@ function PlainChart(props: IProps): React.JSX.Element {
   const isInSight = useInViewport(card);
   const [window, setWindow] = React.useState<IRange | null>(null);
   const fine = useFinePoints(props, window);
-  const unit = unitOf(name);
+  // Some platforms do not document the units of their samples.
+  const unit = tracks.every(track => track.points.source === SYSTEM) ? unitOf(name) : '';
   const lines = React.useMemo(
     () => (isInSight ? tracks.map(track => lineCurveOf(track, settings, fine)) : []),
     [isInSight, tracks, settings.axis, settings.smoothing, fine]

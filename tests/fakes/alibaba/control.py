@@ -47,6 +47,7 @@ class Control:
             "clear_faults": faults.clear,
             "struck": lambda: faults.struck,
             "set_clock": self._set_clock,
+            "set_list_lag": self._set_list_lag,
             "make_bucket": lambda name, region="": oss.make_bucket(name, region) and None,
             "keys": lambda bucket, prefix: [stored.key for stored in oss.buckets[bucket].below(prefix)],
             "read": self._read,
@@ -115,13 +116,16 @@ class Control:
     def _clear(self) -> None:
         self._faults.reset()
         self._notes.clear()
-        self._clock.offset = 0
+        self._clock.offset = self._training.list_lag = 0
         first = next(iter(self._oss.buckets))
         self._oss.buckets.clear()
         self._oss.make_bucket(first)
 
     def _set_clock(self, offset: float) -> None:
         self._clock.offset = offset
+
+    def _set_list_lag(self, seconds: float) -> None:
+        self._training.list_lag = seconds
 
     def _read(self, bucket: str, key: str) -> str:
         stored = self._oss.buckets[bucket].get(key)

@@ -124,6 +124,10 @@ class StandIn:
         """Set the services' clocks some seconds ahead of the machine's."""
         self.call("set_clock", offset=offset)
 
+    def set_list_lag(self, seconds: float) -> None:
+        """Let jobs appear in lists some seconds after their creation."""
+        self.call("set_list_lag", seconds=seconds)
+
     def make_bucket(self, name: str, region: str = "") -> None:
         """Create another bucket. One in another region is not reachable here."""
         self.call("make_bucket", name=name, region=region)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import secrets
 from bisect import bisect_left, bisect_right
+from calendar import timegm
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from time import strptime
 from typing import Any
 
 from .clock import Clock, iso
@@ -13,6 +15,7 @@ from .clock import Clock, iso
 __all__ = ["TERMINAL", "Instance", "Lines", "Point", "TrainingJob"]
 
 TERMINAL = frozenset({"Succeed", "Failed", "Terminated", "CreateFailed", "InitializeFailed"})
+TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
 @dataclass(frozen=True)
@@ -134,13 +137,27 @@ class TrainingJob:
         self.lines, self.lines_of = Lines(), {name: Lines() for name in self.lines_of}
 
     def age(self, seconds: float) -> None:
-        """Move the creation into the past."""
+        """Move the creation and all statuses into the past."""
         self.created -= seconds
         self.modified -= seconds
+        for transition in self.transitions:
+            for name in ("StartTime", "EndTime"):
+                if name in transition:
+                    transition[name] = iso(timegm(strptime(transition[name], TIME)) - seconds)
 
     def latest(self) -> dict[str, Point]:
         """Return the last value of each metric."""
         return {point.name: point for point in self.points}
+
+    @property
+    def started(self) -> float:
+        """Return the time of the first status Running, or of the creation."""
+        times = [step["StartTime"] for step in self.transitions if step["Status"] == "Running"]
+        return timegm(strptime(times[0], TIME)) if times else self.created
+
+    @property
+    def now(self) -> float:
+        return self._clock.now()
 
     @property
     def duration(self) -> int:

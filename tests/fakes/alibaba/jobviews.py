@@ -21,6 +21,8 @@ _ECHOED = (
 _USAGE = (
     "GpuCoreUsage GpuMemoryUsage CpuCoreUsage MemoryUsage NetworkInputRate NetworkOutputRate DiskReadRate DiskWriteRate"
 )
+_STEPS = {"10s": 10, "5m": 300, "30m": 1800, "1h": 3600}
+_MOST_POINTS = 5000
 
 
 def whole(job: TrainingJob, region: str) -> Reply:
@@ -158,6 +160,7 @@ def _instance_metrics(job: TrainingJob, request: Request) -> Reply:
         raise Refusal(400, "InvalidMetricType", f"MetricType must be one of {_USAGE}, not {kind!r}.")
     start, end = span(request)
     named = request.query.get("InstanceId")
+    _check_number(job, request, start, end)
     rows = []
     for instance in job.instances:
         if named in (None, "", instance.name):
@@ -168,6 +171,17 @@ def _instance_metrics(job: TrainingJob, request: Request) -> Reply:
             ]
             rows.append({"InstanceId": instance.name, "NodeName": "127.0.0.1", "Metrics": points})
     return {"InstanceMetrics": rows}
+
+
+def _check_number(job: TrainingJob, request: Request, start: float | None, end: float | None) -> None:
+    """Refuse a request for too many points."""
+    step = _STEPS.get(request.query.get("TimeStep", "5m"))
+    if step is None:
+        raise Refusal(400, "InvalidTimeStep", f"TimeStep must be one of {', '.join(_STEPS)}.")
+    first = job.started if start is None else start
+    count = ((job.modified if job.ended else end or job.now) - first) / step * max(len(job.instances), 1)
+    if count > _MOST_POINTS:
+        raise Refusal(400, "InvalidTimeStep", f"{count:.0f} points are requested, more than {_MOST_POINTS}.")
 
 
 def _error(job: TrainingJob, request: Request) -> Reply:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import secrets
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -38,6 +39,8 @@ class Training:
         self.datasets = Datasets()
         self._tasks: set[asyncio.Task[None]] = set()
         self.jobs: dict[str, TrainingJob] = {}
+        # Seconds until a new job appears in lists.
+        self.list_lag = 0.0
         # How the next jobs are to end.
         self.fates: list[tuple[str, str, str]] = []
 
@@ -122,12 +125,10 @@ class Training:
     def _list(self, request: Request) -> Reply:
         query = request.query
         start, end = jobviews.span(request)
-        start = self._clock.now() - _WEEK if start is None else start
-        results = [
-            job
-            for job in self.jobs.values()
-            if start <= job.created and (end is None or job.created <= end + 0.999) and _matches(job, query)
-        ]
+        now = self._clock.now()
+        start = now - _WEEK if start is None else start
+        end = min(now - self.list_lag, math.inf if end is None else end + 0.999)
+        results = [job for job in self.jobs.values() if start <= job.created <= end and _matches(job, query)]
         results.sort(key=lambda job: _order(job, query.get("SortBy", "")), reverse=query.get("Order", "desc") != "asc")
         page = request.page(results)
         return {"TotalCount": len(results), "TrainingJobs": [jobviews.item(job) for job in page]}

@@ -7,21 +7,26 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from jupyter_pai.backends.pai.request_body import JOB_LABEL
 from jupyter_pai.client.embedded import EmbeddedClient
-from jupyter_pai.core.errors import Conflict
+from jupyter_pai.client.job import JobHandle
+from jupyter_pai.core.errors import Conflict, ReplyLost
+from jupyter_pai.engine.watcher.timings import Timings
 from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import script, submit, until
 from ...fakes.alibaba import StandIn
-from .faulty_platform import submit_and_follow
+from .faulty_platform import submit_and_follow, submit_with_lost_replies
 
 JOBS = 30
 
 
+@pytest.mark.parametrize("timings", [Timings(unseen=8)])
 def test_submits_under_faults_create_one_job_with_a_complete_log(
     pai: StandIn, engine: EmbeddedClient, folder: Path
 ) -> None:
@@ -78,16 +83,19 @@ def test_kill_after_creation_finds_the_job_again(pai: StandIn, home: Home, folde
         engine.close()
 
 
-def test_kill_before_creation_fails_the_job(pai: StandIn, home: Home, folder: Path) -> None:
+def test_kill_before_creation_makes_the_job_unknown(pai: StandIn, home: Home, folder: Path) -> None:
     script(folder, "print('here', 3)")
     pai.faults.add("reset", "paistudio:CreateTrainingJob", count=1)
     before = len(pai.jobs)
     killed(pai, folder, "ListTrainingJobs")  # Looking for what may have been made.
-    engine = EmbeddedClient()
+    engine = EmbeddedClient(Timings(unseen=3))
     try:
         (job,) = jobs_of(engine)
-        until(lambda: engine.call("show", job=job["id"])["status"] == "failed")
-        assert "never started" in engine.call("show", job=job["id"])["reason"]
+        until(lambda: engine.call("show", job=job["id"])["status"] == "lost")
+        info = engine.call("show", job=job["id"])
+        assert "Unknown at the platform" in info["reason"]
+        assert f"{JOB_LABEL}={job['id']}" in info["fix"]
+        assert "%pai adopt" in info["fix"]
         assert len(pai.jobs) == before
     finally:
         engine.close()
@@ -119,12 +127,54 @@ def test_started_engine_reports_current_statuses(pai: StandIn, home: Home, folde
         engine.close()
 
 
-def test_lost_reply_creates_no_second_job(engine: EmbeddedClient, pai: StandIn) -> None:
-    before = len(pai.jobs)
+@pytest.mark.parametrize("timings", [Timings(unseen=30)])
+def test_lost_replies_and_lagging_lists_create_no_second_job(engine: EmbeddedClient, pai: StandIn) -> None:
+    print(submit_with_lost_replies(pai, engine, 12, lag=2))
+
+
+def test_kill_after_a_lost_reply_finds_the_job_in_a_lagging_list(pai: StandIn, home: Home, folder: Path) -> None:
+    script(folder, "print('here', 6)")
+    pai.set_list_lag(4)
     pai.faults.add("lost", "paistudio:CreateTrainingJob", count=1)
-    job = submit(engine, "true", profile="pai").wait()
-    assert job.status == "succeeded"
-    assert len(pai.jobs) == before + 1
+    before = {job["id"] for job in pai.jobs}
+    killed(pai, folder, "ListTrainingJobs")
+    engine = EmbeddedClient()
+    try:
+        (job,) = jobs_of(engine)
+        until(lambda: engine.call("show", job=job["id"])["status"] == "succeeded")
+        assert len([job for job in pai.jobs if job["id"] not in before]) == 1
+    finally:
+        engine.close()
+
+
+@pytest.mark.parametrize("timings", [Timings(unseen=2)])
+def test_job_that_is_not_listed_in_time_is_unknown_and_can_be_imported(engine: EmbeddedClient, pai: StandIn) -> None:
+    pai.set_list_lag(1000)
+    pai.faults.add("lost", "paistudio:CreateTrainingJob", count=1)
+    before = {job["id"] for job in pai.jobs}
+    with pytest.raises(ReplyLost, match="Unknown at the platform") as caught:
+        submit(engine, "true", profile="pai")
+    (job,) = jobs_of(engine)
+    assert job["status"] == "lost"
+    assert f"{JOB_LABEL}={job['id']}" in caught.value.fix
+    (made,) = [one for one in pai.jobs if one["id"] not in before]
+    assert made["labels"][JOB_LABEL] == job["id"]
+    adopted = JobHandle(engine.call("adopt", body={"remote_id": made["id"], "profile": "pai"}), engine)
+    assert adopted.wait().status == "succeeded"
+
+
+@pytest.mark.parametrize("timings", [Timings(unseen=30, executed=0.5)])
+def test_submit_is_repeated_when_the_platform_lists_a_later_job(engine: EmbeddedClient, pai: StandIn) -> None:
+    before = {job["id"] for job in pai.jobs}
+    pai.set_list_lag(1)
+    pai.faults.add("reset", "paistudio:CreateTrainingJob", count=1)
+    with ThreadPoolExecutor(1) as thread:
+        first = thread.submit(submit, engine, "true", profile="pai", name="first")
+        until(lambda: pai.count("paistudio", "ListTrainingJobs") >= 3)
+        assert not [job for job in pai.jobs if job["id"] not in before]
+        submit(engine, "true", profile="pai", name="later").wait()
+        assert first.result().wait().status == "succeeded"
+    assert sorted(job["name"] for job in pai.jobs if job["id"] not in before) == ["first", "later"]
 
 
 def test_expired_key_is_reported_until_it_is_renewed(

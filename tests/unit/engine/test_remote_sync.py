@@ -26,11 +26,12 @@ from jupyter_pai.jobs.store.store import Store
 
 from ..jobs.test_store import job
 
-NOW = Timings(events=0, samples=0, event_files=0, points=0, log_quiet=0)
+NOW = Timings(events=0, samples=0, event_files=0, points=0, log_quiet=0, optional_retries=(0, 0, 0))
 
 
 class Platform(Backend):
-    """Has logs in pieces of some bytes, events, samples and points. Raises each of `errors` once."""
+    """Has logs in pieces of some bytes, events, samples and points. Raises each of `errors` once. Samples wait for the
+    `gate`."""
 
     name = "scripted"
     capabilities = frozenset()
@@ -43,17 +44,19 @@ class Platform(Backend):
         self.used: list[Sample] = []
         self.values: dict[str, list[float]] = {}
         self.asked: dict[str, list[Any]] = defaultdict(list)
-        self.errors: dict[str, PaiError] = {}
+        self.errors: dict[str, list[PaiError]] = {}
+        self.gate: asyncio.Event | None = None
 
     def _fail(self, kind: str) -> None:
-        if error := self.errors.pop(kind, None):
-            raise error
+        if errors := self.errors.get(kind):
+            raise errors.pop()
 
     async def instances(self, remote_id: str) -> Sequence[str]:
         return list(self.logs)
 
     async def log(self, remote_id: str, instance: str, cursor: str) -> LogPiece:
         self.asked["log"].append((instance, cursor))
+        self._fail("log")
         start = int(cursor or 0)
         end = min(start + self.piece, len(self.logs[instance]))
         return LogPiece(self.logs[instance][start:end], str(end), end < len(self.logs[instance]))
@@ -65,6 +68,8 @@ class Platform(Backend):
 
     async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
         self.asked["samples"].append(after)
+        if self.gate:
+            await self.gate.wait()
         return [sample for sample in self.used if sample.time > after]
 
     async def metric_names(self, remote_id: str) -> Sequence[str]:
@@ -225,30 +230,65 @@ def test_log_is_complete_after_a_quiet_time(place: JobFolder, platform: Platform
 
 
 def test_failed_request_is_repeated(place: JobFolder, platform: Platform, store: Store) -> None:
-    remote = RemoteSync(place, store, Timings(log_quiet=0))
+    remote = RemoteSync(place, store, NOW)
     platform.texts = ["started"]
-    for ended in (False, True):
-        platform.errors["events"] = Unreachable("no response")
-        with pytest.raises(Unreachable):
-            sync(remote, platform, ended=ended)
-        assert sync(remote, platform, ended=ended)
-    assert [event.data["text"] for event in store.events.read() if event.kind == "platform"] == ["started"]
-    assert remote.note == ""
-
-
-def test_end_is_stored_although_data_is_gone(place: JobFolder, platform: Platform, store: Store) -> None:
-    remote = RemoteSync(place, store, NOW)
-    platform.errors["events"] = NotFound("expired")
+    platform.errors["events"] = [Unreachable("no response")]
+    assert sync(remote, platform)
+    assert platform.asked["events"] == [0]
+    platform.errors["events"] = [Unreachable("no response")] * 3
     assert sync(remote, platform, ended=True)
-    assert remote.note == "Its log may be incomplete: expired"
+    assert [event.data["text"] for event in store.events.read() if event.kind == "platform"] == ["started"]
+    assert remote.notes == []
+
+
+@pytest.mark.parametrize(("error", "attempts"), [(NotFound("expired"), 1), (Unreachable("no response"), 4)])
+def test_missing_data_of_a_finished_job_is_a_note(
+    place: JobFolder, platform: Platform, store: Store, error: PaiError, attempts: int
+) -> None:
     remote = RemoteSync(place, store, NOW)
+    platform.errors["events"] = [error] * 9
+    assert sync(remote, platform, ended=True)
+    assert sync(remote, platform, ended=True)
+    assert remote.notes == [f"Its events may be incomplete: {error.message}"]
+    assert len(platform.asked["events"]) == attempts
+
+
+def test_end_is_stored_although_the_log_is_gone(place: JobFolder, platform: Platform, store: Store) -> None:
+    platform.logs = {"master-0": b"1\n"}
+    remote = RemoteSync(place, store, NOW)
+    platform.errors["log"] = [NotFound("expired")]
+    assert sync(remote, platform, ended=True)
+    assert remote.notes == ["Its log may be incomplete: expired"]
+    remote = RemoteSync(place, store, NOW)
+    platform.errors["log"] = [Unreachable("no response")] * 20
     for _attempt in range(19):
-        platform.errors["events"] = Unreachable("no response")
         with pytest.raises(Unreachable):
             sync(remote, platform, ended=True)
-    platform.errors["events"] = Unreachable("no response")
     assert sync(remote, platform, ended=True)
-    assert remote.note == "Its log may be incomplete: no response"
+    assert remote.notes == ["Its log may be incomplete: no response"]
+
+
+def test_unanswered_request_delays_neither_the_log_nor_other_data(
+    place: JobFolder, platform: Platform, store: Store
+) -> None:
+    platform.logs, platform.texts = {"master-0": b"1\n"}, ["started"]
+    platform.used = [Sample(10.0, 1.0, 2.0, 3.0, 4.0)]
+    remote = RemoteSync(place, store, Timings(log_quiet=0, optional=0.01))
+
+    async def run() -> None:
+        platform.gate = asyncio.Event()
+        assert await remote.sync(platform, "r1", ended=False)
+        assert await remote.sync(platform, "r1", ended=True)
+        assert not remote.is_settled
+        assert (place.log / "master-0").read_bytes() == b"1\n"
+        assert store.events.count(place.id, "platform") == 1
+        platform.gate.set()
+        assert await remote.optional.settle()
+        # The last request follows the one that was running at the end.
+        assert platform.asked["samples"] == [0.0, 10.0]
+
+    asyncio.run(run())
+    assert remote.notes == []
 
 
 def nothing() -> None:
@@ -327,26 +367,37 @@ def test_failed_points_are_a_note_or_repeated(
 ) -> None:
     platform.values = {"loss": [1.0]}
     remote = RemoteSync(place, store, NOW)
-    remote.points = RemoteMetrics(place, (), nothing)
-    platform.errors["points"] = NotFound("expired")
+    remote.optional.points = RemoteMetrics(place, (), nothing)
+    platform.errors["points"] = [NotFound("expired")]
     assert sync(remote, platform, ended=ended)
-    assert remote.note == ("Its metrics may be incomplete: expired" if ended else "")
+    assert remote.notes == (["Its metrics may be incomplete: expired"] if ended else [])
     remote = RemoteSync(place, store, NOW)
-    remote.points = RemoteMetrics(place, (), nothing)
-    platform.errors["points"] = Unreachable("no response")
-    if ended:
-        with pytest.raises(Unreachable):
-            sync(remote, platform, ended=True)
+    remote.optional.points = RemoteMetrics(place, (), nothing)
+    platform.errors["points"] = [Unreachable("no response")]
     assert sync(remote, platform, ended=ended)
     assert sync(remote, platform, ended=ended)
     assert (place.path / "platform.points").read_text() == '["loss", 11.0, 1.0]\n'
+    assert remote.notes == []
+
+
+def test_details_without_a_viewer_are_fetched_once_at_the_end(
+    place: JobFolder, platform: Platform, store: Store
+) -> None:
+    platform.values, platform.texts = {"loss": [1.0]}, ["started"]
+    remote = RemoteSync(place, store, NOW)
+    remote.optional.points = RemoteMetrics(place, (), nothing)
+    for ended in (False, False, True, True):
+        assert asyncio.run(remote.sync(platform, "r1", ended=ended, details=False))
+    assert len(platform.asked["events"]) == 1
+    assert platform.asked["samples"] == [0.0]
+    assert platform.asked["points"] == [("loss", 0)]
 
 
 def test_points_wait_for_a_complete_log(place: JobFolder, platform: Platform, store: Store) -> None:
     platform.values = {"loss": [1.0]}
     platform.logs = {"master-0": b"x" * 1_000}
     remote = RemoteSync(place, store, NOW)
-    remote.points = RemoteMetrics(place, (), nothing)
+    remote.optional.points = RemoteMetrics(place, (), nothing)
     while not sync(remote, platform, ended=True):
         assert not platform.asked["points"] or (place.log / "master-0").stat().st_size == 1_000
     assert platform.asked["points"] == [("loss", 0)]

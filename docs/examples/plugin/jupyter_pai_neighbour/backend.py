@@ -77,7 +77,13 @@ class NeighbourBackend(RemoteBackend):
     name: ClassVar[str] = "neighbour"
     title: ClassVar[str] = "A neighbour"
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
-        {Capability.MULTI_NODE, Capability.SECRETS, Capability.TTY, Capability.CODE_LAYOUT}
+        {
+            Capability.MULTI_NODE,
+            Capability.SECRETS,
+            Capability.TTY,
+            Capability.CODE_LAYOUT,
+            Capability.USAGE_UNITS,
+        }
     )
     settings_model: ClassVar[type[ProfileSettings]] = NeighbourSettings
     options_model: ClassVar[type[BaseModel] | None] = NeighbourOptions
