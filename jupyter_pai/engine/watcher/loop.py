@@ -44,13 +44,7 @@ _log = logging.getLogger(__name__)
 class Watcher:
     """Watches the active jobs of a state folder."""
 
-    def __init__(
-        self,
-        home: Home,
-        store: Store,
-        storages: Storages,
-        timings: Timings,
-    ) -> None:
+    def __init__(self, home: Home, store: Store, storages: Storages, timings: Timings) -> None:
         self.home = home
         self.store = store
         self.timings = timings
