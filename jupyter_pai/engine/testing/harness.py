@@ -65,7 +65,7 @@ class Bench:
         spec, check = await self.backend.resolve(spec, await self.backend.check(spec, Caller(sys.executable)))
         job = Job(
             id=uuid.uuid4().hex[:8], spec=spec, backend=self.backend.name, profile=PROFILE, status=JobStatus.STARTING,
-            submitted_at=now(), python=check.python, source_digest=uuid.uuid4().hex,
+            submitted_at=now(), python=check.python, source_digest=uuid.uuid4().hex, source_files=len(_SOURCE["files"]),
         )  # fmt: skip
         folder = self.home.job(job.id)
         folder.path.mkdir(parents=True)
