@@ -66,7 +66,7 @@ SUBJECTS = {
     ),
     "supervisor": _subject(
         "backends/local/supervisor/*.py",
-        "local supervisor secret_logs resource_usage jobs containers",
+        "local supervisor secret_logs resource_usage jobs containers queue",
     ),
 }
 

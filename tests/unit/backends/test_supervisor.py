@@ -320,6 +320,11 @@ def test_next_sample_counts_what_was_used_since_the_last(tmp_path: Path) -> None
     # Never less than 0, and over the time since the last sample.
     assert samples[0][1] == 0
     assert 0 <= samples[1][1] < 1
+    sampler.last -= 100
+    sampler.ticks -= 300 * os.sysconf("SC_CLK_TCK")
+    sampler.sample()
+    (*_earlier, last) = RECORD.iter_unpack((tmp_path / "usage").read_bytes())
+    assert last[1] == pytest.approx(3, abs=0.5)
 
 
 def test_variables_of_the_start_are_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from jupyter_pai.jobs.logs.file import Line, LogFile, decode_prefix, instances, read_lines
@@ -265,6 +266,14 @@ def test_text_is_cut_at_character_boundaries(text: str, data: st.DataObject) -> 
     assert first + rest == text
     assert used + rest_used == len(whole)
     assert cut - used < 4
+
+
+@pytest.mark.parametrize("character", ["\x7f", "\x80", "\u07ff", "\u0800", "\uffff", "\U00010000"])
+def test_characters_of_each_length_are_whole(character: str) -> None:
+    data = character.encode()
+    assert decode_prefix(b"a" + data) == (f"a{character}", 1 + len(data))
+    for cut in range(1, len(data)):
+        assert decode_prefix(b"a" + data[:cut]) == ("a", 1)
 
 
 @MANY

@@ -369,9 +369,9 @@ def test_invalid_notebooks_are_packed_unchanged(folder: Path, sources: Path, tmp
 def test_spec_files_override_the_folder(folder: Path, sources: Path, tmp_path: Path) -> None:
     fill(folder, "a.py", text="old")
     packed = pack(folder, sources, files={"a.py": "new", "sub/cell.py": "print(1)"})
-    archive.unpack(packed.path, tmp_path / "there")
-    assert (tmp_path / "there/a.py").read_text() == "new"
-    assert (tmp_path / "there/sub/cell.py").read_text() == "print(1)"
+    archive.unpack(packed.path, tmp_path / "not yet/there")
+    assert (tmp_path / "not yet/there/a.py").read_text() == "new"
+    assert (tmp_path / "not yet/there/sub/cell.py").read_text() == "print(1)"
 
 
 def test_damaged_archive_is_named(tmp_path: Path) -> None:
