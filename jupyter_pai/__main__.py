@@ -15,7 +15,7 @@ def main() -> int:
             from .client.printing import print_line
             from .core.host import windows_error
 
-            print_line(windows_error(), sys.stderr)
+            print_line(str(windows_error()), sys.stderr)
             return 2
         if "_ARGCOMPLETE" in os.environ:
             from .commands.completion import complete_in_shell

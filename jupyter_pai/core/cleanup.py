@@ -1,7 +1,8 @@
-"""Cleanup after a block that fails."""
+"""Cleanup after a block that fails, and at the end of the process."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -17,3 +18,8 @@ def on_failure(undo: Callable[[], object], *, unless: tuple[type[Exception], ...
             stack.pop_all()
             raise
         stack.pop_all()
+
+
+def at_exit(error: Exception) -> bool:
+    """Return whether the process is about to end, when Python starts no more work in threads."""
+    return not threading.main_thread().is_alive() or "cannot schedule new futures" in str(error)

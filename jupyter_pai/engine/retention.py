@@ -20,6 +20,7 @@ from typing import Any
 from ..backends import load_backends
 from ..backends.base import Finding
 from ..config.settings import DiskSettings
+from ..core.cleanup import at_exit
 from ..core.errors import PaiError, StateError
 from ..core.filesystem import write_error
 from ..core.i18n import _
@@ -90,7 +91,14 @@ class Retention:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def clean_up(self, first: float = _FIRST_CLEANUP, interval: float = _CLEANUP_INTERVAL) -> None:
-        """Finish interrupted removals, then mend the database and sweep periodically."""
+        """Finish interrupted removals, then mend the database and sweep periodically, until the end of the process."""
+        try:
+            await self._clean_up(first, interval)
+        except RuntimeError as error:
+            if not at_exit(error):
+                raise
+
+    async def _clean_up(self, first: float, interval: float) -> None:
         # A submit reports a full disk and invalid settings.
         with contextlib.suppress(PaiError, OSError):
             await asyncio.to_thread(self.finish_removals)

@@ -233,15 +233,19 @@ RULES = (
     Rule("jwt", r"\beyJ([A-Za-z0-9_-]{10,})\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}"),
     Rule("registry", r'"auth"\s{0,4}:\s{0,4}"([A-Za-z0-9+/]{8,}={0,2})"', check="basic"),
     Rule("terraform", r'"sensitive_attributes":\s{0,8}\[\s{0,40}([\[{])', check="any"),
-    Rule("netrc", r"\bmachine\s{1,9}\S{1,200}\s{1,9}login\s{1,4}\S{1,100}\s{1,9}password\s{1,4}(\S{8,200})"),
+    Rule("netrc", r"\bmachine\s{1,9}\S{1,200}\s{1,9}login\s{1,4}\S{1,100}\s{1,9}password\s{1,4}([^\s<{$%]\S{7,199})"),
     Rule(
         "url",
         r"(?i:postgres(?:ql)?|mysql|mariadb|mongodb|rediss?|amqps?|mssql|clickhouse)(?:\+[a-z0-9]{2,12})?"
         r"""://[^\s/:@"'<>{}$()`\\,]{0,100}:([^\s/@"'<>{}$()`\\,]{12,200})@[A-Za-z0-9\[]""",
     ),
     # Likely secrets.
-    Rule("netrc", r"\bmachine\s{1,9}\S{1,200}\s{1,9}login\s{1,4}\S{1,100}\s{1,9}password\s{1,4}(\S{3,200})", False,
-         "password"),
+    Rule(
+        "netrc",
+        r"\bmachine\s{1,9}\S{1,200}\s{1,9}login\s{1,4}\S{1,100}\s{1,9}password\s{1,4}([^\s<{$%]\S{2,199})",
+        False,
+        "password",
+    ),
     Rule("url", r"""://[^\s/:@"'<>{}$()`\\,]{0,100}:([^\s/@"'<>{}$()`\\,]{3,200})@[A-Za-z0-9\[]""", False, "password"),
     Rule("connection", r"""[?;&](?i:password|pwd)=([^;&\s"'<>{}$%\\]{8,100})""", False),
     Rule("header", r"(?i:authorization)[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?i:basic)\s{1,4}([A-Za-z0-9+/]{16,}={0,2})",

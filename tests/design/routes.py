@@ -57,6 +57,10 @@ export interface IReplies {
 """
 
 
+# The browser loads the table at its start: it has no verbs that only kernels and command lines call.
+_BROWSER_VERBS = [(verb, endpoint) for verb, endpoint in VERBS if verb not in ("cancel_submit", "kernel_notebook")]
+
+
 def files() -> dict[Path, str]:
     """Return the text of each generated file."""
     return {
@@ -93,18 +97,18 @@ def _formatted(code: str) -> str:
 def typescript() -> str:
     """Return the route table of the browser."""
     rows = ",\n".join(
-        f"  {verb}: {{ method: '{endpoint.method}', path: '{endpoint.path}' }}" for verb, endpoint in VERBS
+        f"  {verb}: {{ method: '{endpoint.method}', path: '{endpoint.path}' }}" for verb, endpoint in _BROWSER_VERBS
     )
     return f"{_TYPESCRIPT}{rows}\n}} as const;\n\nexport type Verb = keyof typeof ROUTES;\n"
 
 
 def wire_types() -> str:
     """Return the types of the replies, as JSON has them."""
-    names = sorted(_reachable({schema_name(endpoint.reply) for _verb, endpoint in VERBS} - {""}))
+    names = sorted(_reachable({schema_name(endpoint.reply) for _verb, endpoint in _BROWSER_VERBS} - {""}))
     types = "\n\n".join(_declaration(name, SCHEMAS[name]) for name in names)
     replies = "".join(
         f"  readonly {verb}: {_reference(schema_name(endpoint.reply)) if endpoint.reply else 'unknown'};\n"
-        for verb, endpoint in VERBS
+        for verb, endpoint in _BROWSER_VERBS
     )
     return f"{_TYPES}{types}\n\n{_REPLIES}{replies}}}\n"
 

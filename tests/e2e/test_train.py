@@ -44,7 +44,7 @@ def show(page: Page, title: str) -> Locator:
 
 def begun(lab: Lab) -> list[dict[str, Any]]:
     """Return all jobs, newest first."""
-    return list(lab.rest("GET", "/pai/api/v1/jobs")["jobs"])
+    return [lab.job(job["id"]) for job in lab.rest("GET", "/pai/api/v1/jobs")["jobs"]]
 
 
 def fold(shown: Locator, title: str) -> None:

@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import logging
 import math
-import threading
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -19,6 +18,7 @@ from contextlib import contextmanager
 
 from ...backends.base import Backend, Capability
 from ...backends.reports import Report
+from ...core.cleanup import at_exit
 from ...core.errors import NotFound, PaiError
 from ...core.filesystem import write_error
 from ...core.i18n import _
@@ -187,7 +187,7 @@ class Watcher:
 
     def _log(self, error: Exception) -> None:
         """Log a recurring error once, unless the process is about to end."""
-        if not _at_exit(error) and (kind := _kind_of(error)) not in self._logged:
+        if not at_exit(error) and (kind := _kind_of(error)) not in self._logged:
             self._logged.add(kind)
             _log.error("%s", error, exc_info=None if isinstance(error, (PaiError, OSError)) else error)
 
@@ -233,7 +233,7 @@ class Watcher:
                     interval = max(cost / _CPU_SHARE, self.timings.unwatched)
                     due = time.monotonic() + min(interval, self.timings.unwatched_max)
             except Exception as error:
-                if _at_exit(error):
+                if at_exit(error):
                     return
                 self._log(error)
                 await asyncio.sleep(self.timings.retry)
@@ -391,8 +391,3 @@ def _kind_of(error: Exception) -> str:
     """Return a key for equal errors: the platform's code if there is one, otherwise the whole error."""
     code = error.details.get("code") if isinstance(error, PaiError) else None
     return f"{type(error).__name__} {code}" if code else repr(error)
-
-
-def _at_exit(error: Exception) -> bool:
-    """Return whether the process is about to end, when Python starts no more work in threads."""
-    return not threading.main_thread().is_alive() or "cannot schedule new futures" in str(error)

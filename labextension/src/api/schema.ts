@@ -34,10 +34,6 @@ export interface IBoard {
   readonly user: string;
 }
 
-export interface ICancelled {
-  readonly job: IJobView | null;
-}
-
 export interface ICandidate {
   readonly id: string;
   readonly used_at: number;
@@ -350,10 +346,6 @@ export interface IJobView {
 export interface IJobs {
   readonly jobs: readonly IListedJob[];
   readonly total: number;
-}
-
-export interface IKernelNotebook {
-  readonly notebook: string;
 }
 
 export interface ILargeJob {
@@ -723,7 +715,6 @@ export interface IReplies {
   readonly stop: IJobView;
   readonly open_terminal: ITerminalLink;
   readonly texts: ITexts;
-  readonly kernel_notebook: IKernelNotebook;
   readonly openapi: unknown;
   readonly platform_boards: IPlatformBoards;
   readonly open_platform_board: IBoard;
@@ -744,7 +735,6 @@ export interface IReplies {
   readonly engine_settings: IEngineSettings;
   readonly set_engine_settings: IEngineSettings;
   readonly storages: IStorages;
-  readonly cancel_submit: ICancelled;
   readonly tensorboards: ITensorBoards;
   readonly start_tensorboard: ITensorBoardView;
   readonly stop_tensorboard: ITensorBoards;

@@ -210,7 +210,7 @@ def test_environment_of_a_running_job_is_kept(engine: EmbeddedClient, home: Home
     os.utime(environment / "ready", (1, 1))
     assert prune(engine, environments=True)["environments"] == prune(engine)["environments"] == []
     assert (environment / "ready").exists()
-    result = engine.call("provenance", job=job.id)
+    result = until(lambda: (reply := engine.call("provenance", job=job.id))["environment"] and reply)
     assert (result["environment"], result["packages"]["tiny-pai-kept"]) == (str(environment), "1.5")
     job.stop().wait()
     done = prune(engine)

@@ -199,7 +199,7 @@ FAULTS: list[tuple[dict[str, Any], list[str]]] = [
     ({"source": {"folder": "relative"}}, ["source.folder"]),
     ({"source": {"folder": "/none/at/all"}}, ["source.folder"]),
     ({"source": {"files": {"../a": ""}}}, ["source.files"]),
-    ({"source": {}}, ["source"]),
+    ({"source": {}, "command": "", "entry_point": "train.py"}, ["source"]),
     ({"imag": "x"}, ["imag"]),
 ]
 
