@@ -334,6 +334,8 @@ class Watcher:
             elif watch.is_done:
                 self._drop(watch)
         except Exception as error:
+            if at_exit(error):
+                return
             trouble = await asyncio.to_thread(write_error, self.home.path)
             watch.is_unstored = report.status.ended and trouble is not None
             self._log(error)  # An unreadable job must not block others.
