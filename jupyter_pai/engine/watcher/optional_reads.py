@@ -14,6 +14,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 from ...backends.base import Backend
+from ...core.cleanup import at_exit
 from ...core.errors import EngineError, PaiError
 from ...core.i18n import N_, _
 from ...jobs.metrics.query import ResourceUsage
@@ -110,8 +111,9 @@ class OptionalReads:
                 if pause is None or not isinstance(error, EngineError):
                     self._note(kind, error.message)
                     return
-            except Exception:
-                _log.exception("fetching the %s of job %s failed", kind, self.folder.id)
+            except Exception as error:
+                if not at_exit(error):
+                    _log.exception("fetching the %s of job %s failed", kind, self.folder.id)
                 return
             await asyncio.sleep(pause or 0)
 
