@@ -67,7 +67,7 @@ def test_jobs_are_completed_by_id_and_name(complete: Complete, engine: EmbeddedC
     assert complete("jupyter pai logs ") == [second.id, first.id, "baseline", "base\\ two", "last"]
     assert complete(f"jupyter pai logs {first.id[:7]}") == [first.id]
     assert complete("jupyter pai diff baseline la") == ["last"]
-    assert complete("jupyter pai stop b") == ["base\\ two"]
+    assert complete("jupyter pai stop base") == ["base\\ two"]
     assert complete("jupyter pai delete base") == ["baseline"]
     second.stop()
 
