@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pytest
@@ -15,10 +14,10 @@ pytestmark = pytest.mark.soak
 ROUNDS = 1000
 
 
-def test_damaged_databases_and_records_harm_no_whole_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_databases_and_records_harm_no_whole_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
     jobs = make_ended_jobs(tmp_path)
-    seed = random.randrange(1 << 32)
-    print(f"\nseed {seed}")
     rounds = Rounds(tmp_path, keep_below(tmp_path, monkeypatch), jobs, seed)
     rounds.damage_databases(ROUNDS)
     rounds.damage_records(ROUNDS)

@@ -22,9 +22,8 @@ def test_interrupted_submits_are_never_silent(
     server: RealServer,  # noqa: F811
     home: Home,
     tmp_path: Path,
+    seed: int,
 ) -> None:
-    seed = random.randrange(1 << 32)
-    print(f"\nseed {seed}")
     rounds = InterruptRounds(server, home, tmp_path, random.Random(seed))
     for _ in range(ROUNDS):
         rounds.run_round()

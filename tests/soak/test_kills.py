@@ -81,9 +81,8 @@ def test_writing_job_survives_kills_at_any_moment(
     server: RealServer,  # noqa: F811
     home: Home,
     tmp_path: Path,
+    seed: int,
 ) -> None:
-    seed = random.randrange(1 << 32)
-    print(f"\nseed {seed}")
     kills = KillRounds(server, home, tmp_path, random.Random(seed))
     for _ in range(ROUNDS):
         kills.run_round()

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,6 +55,17 @@ def jobs_of(engine: EmbeddedClient) -> list[dict[str, str]]:
     return list(engine.call("list_jobs")["jobs"])
 
 
+def succeeded_after_restart() -> dict[str, Any]:
+    """Return the only job when it has succeeded under a new engine."""
+    engine = EmbeddedClient()
+    try:
+        (job,) = jobs_of(engine)
+        until(lambda: engine.call("show", job=job["id"])["status"] == "succeeded")
+        return dict(engine.call("show", job=job["id"]))
+    finally:
+        engine.close()
+
+
 def test_kill_during_upload_creates_no_job(pai: StandIn, home: Home, folder: Path) -> None:
     script(folder, "print('here', 1)")
     pai.faults.add("delay", "oss:PutObject", seconds=2, count=1)
@@ -73,14 +85,9 @@ def test_kill_after_creation_finds_the_job_again(pai: StandIn, home: Home, folde
     pai.faults.add("delay", "paistudio:ListTrainingJobs", seconds=60, count=1)
     before = {job["id"] for job in pai.jobs}
     killed(pai, folder, "ListTrainingJobs")
-    engine = EmbeddedClient()
-    try:
-        (job,) = jobs_of(engine)
-        until(lambda: engine.call("show", job=job["id"])["status"] == "succeeded")
-        (made,) = [job for job in pai.jobs if job["id"] not in before]
-        assert engine.call("show", job=job["id"])["remote_id"] == made["id"]
-    finally:
-        engine.close()
+    job = succeeded_after_restart()
+    (made,) = [job for job in pai.jobs if job["id"] not in before]
+    assert job["remote_id"] == made["id"]
 
 
 def test_kill_before_creation_makes_the_job_unknown(pai: StandIn, home: Home, folder: Path) -> None:
@@ -138,13 +145,8 @@ def test_kill_after_a_lost_reply_finds_the_job_in_a_lagging_list(pai: StandIn, h
     pai.faults.add("lost", "paistudio:CreateTrainingJob", count=1)
     before = {job["id"] for job in pai.jobs}
     killed(pai, folder, "ListTrainingJobs")
-    engine = EmbeddedClient()
-    try:
-        (job,) = jobs_of(engine)
-        until(lambda: engine.call("show", job=job["id"])["status"] == "succeeded")
-        assert len([job for job in pai.jobs if job["id"] not in before]) == 1
-    finally:
-        engine.close()
+    succeeded_after_restart()
+    assert len([job for job in pai.jobs if job["id"] not in before]) == 1
 
 
 @pytest.mark.parametrize("timings", [Timings(unseen=2)])
