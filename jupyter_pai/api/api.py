@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
-from . import (  # noqa: F401  # Each module registers its endpoints; the OpenAPI document has them in this order.
-    data,
-    forms,
-    jobs,
-    outputs,
-    page,
-    platforms,
-    profiles,
-    telemetry,
-    tensorboards,
-)
-from .endpoint import ENDPOINTS as ENDPOINTS, Context  # noqa: PLC0414  # Re-exported.
+from . import jobs, page  # noqa: F401  # Each module registers its endpoints.
+from .endpoint import ENDPOINTS, Context, Endpoint
+
+# An idle server does not need them.
+_ON_FIRST_USE = ("data", "forms", "openapi", "outputs", "platforms", "profiles", "telemetry", "tensorboards")
+
+
+def endpoints() -> Mapping[str, Endpoint]:
+    """Return all endpoints by verb."""
+    for name in _ON_FIRST_USE:
+        import_module(f".{name}", __package__)
+    return ENDPOINTS
 
 
 async def call(context: Context, verb: str, **arguments: Any) -> Any:
-    """Call a verb of `ENDPOINTS`. Returns a value for `encode`, or an iterator of chunks of bytes.
+    """Call a verb of `endpoints`. Returns a value for `encode`, or an iterator of chunks of bytes.
 
     Raises:
         PaiError: if the arguments are invalid, or the call fails.
     """
-    endpoint = ENDPOINTS[verb]
+    endpoint = ENDPOINTS.get(verb) or endpoints()[verb]
     values = dict(endpoint.parse(arguments))
     values |= {name: context.service.store.jobs.find(values[name]) for name in endpoint.jobs}
     return await endpoint.function(context, **values)

@@ -11,8 +11,8 @@ from ..core.field_errors import form_schema
 from ..core.i18n import _
 from ..engine import form_defaults
 from ..engine.recipe import recipe as recipe_of
-from ..engine.requests import Preview, SubmitRequest, submit_request
-from ..engine.submit_plan import script_for_notebook
+from ..engine.requests import SubmitRequest, submit_request
+from ..engine.submit_plan import Preview, script_for_notebook
 from ..jobs.spec import JobSpec
 from ..source.hyperparameters import discover
 from ..source.hyperparameters.discover import Inspection

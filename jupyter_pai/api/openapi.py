@@ -11,7 +11,7 @@ from pydantic_core import core_schema
 
 from .. import __version__
 from ..core import errors
-from .endpoint import Endpoint, Parameter, TypedDict
+from .endpoint import ENDPOINTS, Context, Endpoint, Json, Parameter, TypedDict, endpoint
 from .route import PREFIX, path_names
 
 _REF = "#/components/schemas/{model}"
@@ -50,6 +50,12 @@ class _Generator(GenerateJsonSchema):
         return super().normalize_name(name).removesuffix("Reply")
 
 
+@endpoint("GET", "/openapi.json")
+async def openapi(context: Context) -> Json:
+    """Get this document."""
+    return document(ENDPOINTS, context.base_url)
+
+
 def schema_name(model: Any) -> str:
     """Return the name of a model among the document's schemas; empty for None."""
     return "" if model is None else str(model.__name__).removesuffix("Reply")
@@ -58,8 +64,8 @@ def schema_name(model: Any) -> str:
 def document(endpoints: Mapping[str, Endpoint], base_url: str) -> dict[str, Any]:
     """Return the document for a server at `base_url`."""
     paths: dict[str, Any] = {}
-    for verb, endpoint in sorted(endpoints.items(), key=lambda item: item[1].path):
-        paths.setdefault(endpoint.path or "/", {})[endpoint.method.lower()] = _operation(verb, endpoint)
+    for verb, one in sorted(endpoints.items(), key=lambda item: item[1].path):
+        paths.setdefault(one.path or "/", {})[one.method.lower()] = _operation(verb, one)
     return {
         "openapi": "3.1.0",
         "info": {"title": "jupyter-pai", "version": __version__, "description": errors.__doc__},

@@ -1,4 +1,4 @@
-"""Endpoints of the engine and its page: version, API document, texts, settings, disk usage and tutorials."""
+"""Endpoints of the engine and its page: version, texts, settings, disk usage and tutorials."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..engine.requests import Prune, parse
 from ..engine.retention import Pruned
 from ..jobs.job import Job
 from ..jobs.spec import JobSpec
-from .endpoint import ENDPOINTS, Context, Json, RequestBody, Schema, TypedDict, endpoint
+from .endpoint import Context, Json, RequestBody, Schema, TypedDict, endpoint
 
 _FOLDER = "pai-tutorials"
 
@@ -82,14 +82,6 @@ async def about(context: Context) -> AboutReply:
 async def kernel_notebook(context: Context, kernel: str) -> KernelNotebookReply:
     """Get the current path of a kernel's notebook, which may have been renamed."""
     return {"notebook": str(await context.notebook_of(kernel) or "")}
-
-
-@endpoint("GET", "/openapi.json")
-async def openapi(context: Context) -> Json:
-    """Get this document."""
-    from .openapi import document  # pydantic's JSON Schemas are loaded by the first request.
-
-    return document(ENDPOINTS, context.base_url)
 
 
 @endpoint("GET", "/schema")

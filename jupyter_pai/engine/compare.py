@@ -8,15 +8,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..core.i18n import _
 from ..jobs.job import Job
 from ..jobs.provenance import Provenance
 from ..jobs.spec import JobSpec
 from ..jobs.state_dir import JobFolder
-from ..source import archive, notebook
-from ..source.archive import Entry
+
+if TYPE_CHECKING:
+    from ..source.archive import Entry
 
 # Limits of the comparison: bytes of a file, lines of a file, files, lines of a diff.
 _LARGEST, _LINES, _FILES, _SHOWN = 200_000, 5_000, 100, 400
@@ -100,6 +101,8 @@ def sources(a: Job, b: Job, one: JobFolder, two: JobFolder) -> list[FileDifferen
     Raises:
         SourceError: if an archive is damaged or gone.
     """
+    from ..source import archive  # Imported on first use, with tarfile: it takes 300 kB of memory.
+
     if a.source_digest == b.source_digest and a.source_digest:
         return []
     first, second = hashes(one), hashes(two)
@@ -154,6 +157,8 @@ def _lines(entry: Entry) -> list[str]:
     Raises:
         ValueError: with the reason, if the file cannot be compared.
     """
+    from ..source import notebook
+
     if entry.data is None:
         raise ValueError(_("too large"))
     code = notebook.as_code(entry.data) if entry.path.endswith(".ipynb") else None

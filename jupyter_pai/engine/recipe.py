@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 from ..core.errors import NotebookError
 from ..jobs.spec import JobSpec
-from ..source import script
 
 _PLAIN = (
     "name", "profile", "command", "python", "image", "instance_type", "instance_count", "cpu", "gpu", "memory",
@@ -160,6 +159,8 @@ def _code_of(spec: JobSpec) -> str:
     text = files.get(spec.entry_point, "")
     if len(files) != 1 or not re.fullmatch(r"pai_cell(_\d+)?\.py", spec.entry_point) or not text.startswith(_HEADER):
         return ""
+    from ..source import script  # Imported on first use.
+
     code = text.removeprefix(_HEADER)[:-1]
     try:
         return code if script.from_cell(code).text == text else ""

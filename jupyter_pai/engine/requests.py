@@ -15,7 +15,6 @@ from ..core.field_errors import validation_errors
 from ..jobs import names as job_name
 from ..jobs.job import Job, JobStatus
 from ..jobs.spec import JobSpec, parse_spec
-from ..source.hyperparameters import Hyperparameter
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -99,37 +98,6 @@ class Submitted(BaseModel):
 
     job: Job
     attached: bool = False
-
-
-class Preview(BaseModel):
-    """The result of a submit without doing it. The platform resolves only the instance type of a job with sizes and the
-    price of a spot instance."""
-
-    spec: JobSpec
-    backend: str
-    profile: str
-    command: str
-    python: str
-    notes: tuple[str, ...]
-    questions: tuple[str, ...] = Field((), description="Questions to confirm before the submit, such as the cost.")
-    cost: str = Field(
-        "",
-        description="On which machines it runs, what they cost and for how long; empty where nothing is to be paid. "
-        "Where that is to be confirmed, it is one of the questions.",
-    )
-    hyperparameters: tuple[Hyperparameter, ...] = Field(description="The hyperparameters that the code declares.")
-    refused: dict[str, str] = Field(
-        {}, description="Errors with which the script certainly exits, by field of the spec. A submit is refused."
-    )
-    files: int
-    bytes: int
-    biggest: list[dict[str, Any]] = Field(description="The largest files with path and bytes.")
-    left_out: list[dict[str, str]] = Field(description="Excluded paths and the reasons.")
-    leaks: list[dict[str, Any]] | None = Field(
-        None,
-        description="Possible secrets in the files: path, line, cell of a notebook (else 0), kind, and a description. "
-        "Null if the files were not scanned.",
-    )
 
 
 def parse(model: type[M], body: object) -> M:

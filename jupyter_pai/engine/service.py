@@ -11,10 +11,11 @@ import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from functools import cached_property
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..backends import load_backends
 from ..backends.base import Capability, Finding
@@ -43,9 +44,11 @@ from .data.storages import Storages
 from .data.transfers import Transfers
 from .profiles import Profiles
 from .retention import Retention
-from .submit import Submitter
 from .watcher.loop import Watcher
 from .watcher.timings import Timings
+
+if TYPE_CHECKING:
+    from .submit import Submitter
 
 _PIECE = 1 << 18
 _EVENTS_INTERVAL = 0.1
@@ -71,7 +74,16 @@ class JobService:
         self.retention = Retention(self.home, self.store, self.profiles)
         self.transfers = Transfers(self.home)
         self.audit = Audit(self.profiles.policy)
-        self.submitter = Submitter(
+        self._views = LogViews()
+        # Backends whose modules are imported.
+        self._preloaded: set[str] = set()
+
+    @cached_property
+    def submitter(self) -> Submitter:
+        """Its modules are imported on first use: an idle server does not need them."""
+        from .submit import Submitter
+
+        return Submitter(
             self.home,
             self.store,
             self.watcher,
@@ -80,12 +92,10 @@ class JobService:
             self.retention,
             self.transfers,
         )
-        self._views = LogViews()
-        # Backends whose modules are imported.
-        self._preloaded: set[str] = set()
 
     def preload(self) -> None:
         """Import the slow modules of a first submit, for the backends of the profiles. May block."""
+        import_module(".submit", __package__)
         with suppress(SettingsError):  # A request reports it.
             used = {profile.backend for profile in self.profiles.settings().profiles.values()}
             new, self._preloaded = used - self._preloaded, self._preloaded | used
@@ -102,12 +112,15 @@ class JobService:
 
     async def close(self) -> None:
         """Release all resources. Jobs continue."""
-        await self.submitter.keys.close()
+        submitter: Submitter | None = vars(self).get("submitter")
+        if submitter:
+            await submitter.keys.close()
         await self.watcher.stop()
         await self.retention.stop()
         await self.transfers.close()
         await transport.close()
-        self.submitter.recorder.close()
+        if submitter:
+            submitter.recorder.close()
         await asyncio.to_thread(self.store.close)
 
     async def doctor(self, profile: str = "", backend: str = "") -> list[Finding]:

@@ -38,10 +38,10 @@ from .data.inputs import stage_inputs, staging_plan, upload_code
 from .data.storages import Storages
 from .data.transfers import Transfer, Transfers
 from .lost_reply import submit_once
-from .requests import Preview, Rerun, SubmitRequest, Submitted
+from .requests import Rerun, SubmitRequest, Submitted
 from .retention import Retention
 from .submit_keys import SubmitKeys
-from .submit_plan import StagedPlans, SubmitPlan, script_for_notebook
+from .submit_plan import Preview, StagedPlans, SubmitPlan, script_for_notebook
 from .watcher.loop import Watcher
 
 # Files that a preview lists.

@@ -12,6 +12,9 @@ import time
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, Field
 
 from ..backends.base import Backend, Capability, Check
 from ..config.policy import Policy
@@ -25,6 +28,7 @@ from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, PackedCode, Packing, new_id
 from ..source import excluded, pack as source
 from ..source.entry_point import script_of
+from ..source.hyperparameters import Hyperparameter
 from ..source.hyperparameters.discover import inspect_modules
 from ..source.pack import Manifest
 from .data.inputs import StagingPlan
@@ -34,6 +38,37 @@ from .requests import SubmitRequest
 _MAX_EXCLUDED = 1_000
 # Staged plans kept at a time; the oldest is dropped for a new one.
 _MAX_STAGED = 32
+
+
+class Preview(BaseModel):
+    """The result of a submit without doing it. The platform resolves only the instance type of a job with sizes and the
+    price of a spot instance."""
+
+    spec: JobSpec
+    backend: str
+    profile: str
+    command: str
+    python: str
+    notes: tuple[str, ...]
+    questions: tuple[str, ...] = Field((), description="Questions to confirm before the submit, such as the cost.")
+    cost: str = Field(
+        "",
+        description="On which machines it runs, what they cost and for how long; empty where nothing is to be paid. "
+        "Where that is to be confirmed, it is one of the questions.",
+    )
+    hyperparameters: tuple[Hyperparameter, ...] = Field(description="The hyperparameters that the code declares.")
+    refused: dict[str, str] = Field(
+        {}, description="Errors with which the script certainly exits, by field of the spec. A submit is refused."
+    )
+    files: int
+    bytes: int
+    biggest: list[dict[str, Any]] = Field(description="The largest files with path and bytes.")
+    left_out: list[dict[str, str]] = Field(description="Excluded paths and the reasons.")
+    leaks: list[dict[str, Any]] | None = Field(
+        None,
+        description="Possible secrets in the files: path, line, cell of a notebook (else 0), kind, and a description. "
+        "Null if the files were not scanned.",
+    )
 
 
 @dataclass(frozen=True)

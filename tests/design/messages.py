@@ -17,7 +17,7 @@ from babel.messages.extract import extract_from_file
 from babel.messages.pofile import read_po, write_po
 from pydantic import BaseModel
 
-from jupyter_pai.api.api import ENDPOINTS
+from jupyter_pai.api.api import endpoints
 from jupyter_pai.api.openapi import document
 from jupyter_pai.api.subscriptions import Subscribe
 from jupyter_pai.backends import load_backends
@@ -65,7 +65,7 @@ def form_texts() -> Iterator[str]:
 
 def http_texts() -> Iterator[str]:
     """Yield the texts of the HTTP reference: routes, parameters, and fields of requests and replies."""
-    openapi = document(ENDPOINTS, "/")
+    openapi = document(endpoints(), "/")
     for operations in openapi["paths"].values():
         for operation in operations.values():
             yield operation["summary"]

@@ -8,7 +8,7 @@ from typing import Any
 from docs.site.reference.live import live
 from docs.site.reference.tables import code, fields, head, kind, table
 from docs.site.words import word
-from jupyter_pai.api.api import ENDPOINTS
+from jupyter_pai.api.api import endpoints
 from jupyter_pai.api.openapi import document
 from jupyter_pai.api.route import PREFIX
 from jupyter_pai.core.i18n import _
@@ -18,7 +18,7 @@ __all__ = ["http"]
 
 def http(language: str) -> str:
     """Return the page of all operations and their schemas."""
-    told = document(ENDPOINTS, "/")
+    told = document(endpoints(), "/")
     parts = [head("HTTP API", language), f"`…/{PREFIX}/openapi.json`\n"]
     for path, operations in told["paths"].items():
         for method, operation in operations.items():

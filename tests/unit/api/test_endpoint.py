@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import BaseModel
 
-from jupyter_pai.api.api import ENDPOINTS
+from jupyter_pai.api.api import endpoints
 from jupyter_pai.api.endpoint import Context, Endpoint, Json, Schema, encode
 from jupyter_pai.api.route import Route, path_names
 from jupyter_pai.api.routes import ROUTES
@@ -35,9 +35,9 @@ async def raw(context: Context, body: Annotated[object, Schema(Body)]) -> Annota
     return {}
 
 
-@pytest.mark.parametrize("verb", ENDPOINTS)
+@pytest.mark.parametrize("verb", endpoints())
 def test_endpoints_and_their_parameters_have_descriptions(verb: str) -> None:
-    endpoint = ENDPOINTS[verb]
+    endpoint = endpoints()[verb]
     assert endpoint.summary.endswith(".")
     assert [name for name, parameter in endpoint.parameters.items() if not parameter.text] == []
 
