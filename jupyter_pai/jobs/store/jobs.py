@@ -23,7 +23,7 @@ from .connections import is_replaced, snapshot
 from .database import Database, StoreTable, damage, query, storable, transaction
 from .events import add_event
 from .query import JobFilter
-from .rows import delete as delete_rows, detail_of, insert, insert_labels, read_rows, row_of
+from .rows import delete as delete_rows, detail_of, insert, insert_labels, read_rows, record_of, row_of
 
 _log = logging.getLogger(__name__)
 
@@ -101,12 +101,10 @@ class JobTable(StoreTable):
             add_event(db, job.id, "status", {"status": job.status.value, "reason": text_to_json(job.reason)})
         else:
             add_event(db, job.id, "detail", _difference(before, job))
-        key, attach_key = db.execute("SELECT key, attach_key FROM job WHERE id = ?", (job.id,)).fetchone()
-        uses = db.execute("SELECT used_id FROM job_use WHERE job_id = ? ORDER BY used_id", (job.id,))
         # The platform has its own facts, and the next change writes them again. Those of the user are only here.
         is_of_user = (job.labels, job.pinned) != (before.labels, before.pinned)
         with state_errors(self.folders) if is_of_user else contextlib.suppress(OSError):
-            self._write_record(JobRecord(job, key, attach_key, tuple(used for (used,) in uses)))
+            self._write_record(record_of(db, job))
         return job
 
     @transaction

@@ -10,7 +10,7 @@ from pathlib import Path
 from ...core.filesystem import replace_file
 from ..state_dir import JobFolder, JobRecord, recorded_jobs
 from .database import damage
-from .rows import StoredJob, delete, insert, read_rows
+from .rows import StoredJob, delete, insert, read_rows, record_of
 
 _log = logging.getLogger(__name__)
 
@@ -116,11 +116,9 @@ def mend(db: sqlite3.Connection, folders: Path, job_id: str) -> bool:
         return _adopt(db, folders, record)
     folder = JobFolder(folders / job_id)
     if kind == "record" and stored and stored.job and folder.path.is_dir():
-        key, attach_key = db.execute("SELECT key, attach_key FROM job WHERE id = ?", (job_id,)).fetchone()
-        uses = db.execute("SELECT used_id FROM job_use WHERE job_id = ? ORDER BY used_id", (job_id,))
         with replace_file(folder.spec) as file:
             file.write(stored.job.spec.model_dump_json(indent=1))
-        JobRecord(stored.job, key, attach_key, tuple(used for (used,) in uses)).write(folder)
+        record_of(db, stored.job).write(folder)
         return True
     if stored and not stored.job and not record and not folder.path.exists():
         delete(db, job_id)

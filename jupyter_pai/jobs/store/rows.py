@@ -104,6 +104,13 @@ def insert(db: sqlite3.Connection, record: JobRecord) -> None:
     add_event(db, job.id, "status", {"status": job.status.value})
 
 
+def record_of(db: sqlite3.Connection, job: Job) -> JobRecord:
+    """Return the record of a job that has rows."""
+    key, attach_key = db.execute("SELECT key, attach_key FROM job WHERE id = ?", (job.id,)).fetchone()
+    uses = db.execute("SELECT used_id FROM job_use WHERE job_id = ? ORDER BY used_id", (job.id,))
+    return JobRecord(job, key, attach_key, tuple(used for (used,) in uses))
+
+
 def insert_labels(db: sqlite3.Connection, job: Job) -> None:
     """Insert the labels of a job."""
     labels = [(job.id, storable(key), storable(value)) for key, value in job.labels.items()]
