@@ -10,9 +10,7 @@ interrupted run continues.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -22,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
 
+from ..support.digest import code_digest
 from .checkout import ROOT, Checkout
 from .covering import Covering
 from .sample import SUBJECTS, Mutant, sample
@@ -87,7 +86,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200)
     arguments = parser.parse_args()
     mutants = sample(arguments.seed, arguments.count)  # First, so that the code can be edited during the run.
-    folder = ROOT / "build/mutants" / _digest()
+    folder = ROOT / "build/mutants" / code_digest()
     folder.mkdir(parents=True, exist_ok=True)
     copies: Queue[Checkout] = Queue()
     for number in range(os.cpu_count() or 1):
@@ -133,17 +132,6 @@ def report(mutants: list[Mutant], outcomes: dict[str, str]) -> int:
     share = len(survivors) / max(counted, 1)
     print(f"{len(survivors)} of {counted} mutants survived: {share:.1%}, bound {BOUND:.0%}")
     return 0 if share < BOUND else 1
-
-
-def _digest() -> str:
-    """Return a name for the state of code and tests."""
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "jupyter_pai", "tests"]
-    names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
-    digest = hashlib.sha256()
-    for path in (ROOT / name for name in sorted(filter(None, names)) if not name.startswith("tests/mutants/")):
-        if path.is_file():
-            digest.update(str(path).encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 if __name__ == "__main__":

@@ -6,14 +6,18 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["IMAGE", "image_archive", "import_image", "settings"]
+__all__ = ["IMAGE", "image_archive", "import_image", "names", "settings", "storage"]
 
 IMAGE = "localhost/jupyter-pai-test:1"
 # Debian's own interpreter: its files lie where the image will have them.
 _PYTHON = "/usr/bin/python3"
-_PROGRAMS = ["/bin/sh", "/bin/sleep", "/bin/cat", "/bin/mkdir", "/bin/ln", "/usr/bin/touch", "/usr/bin/id", "/bin/env"]
+_PROGRAMS = ["/bin/sh", "/bin/sleep", "/bin/cat", "/bin/mkdir", "/bin/ln", "/bin/env"]
+_PROGRAMS += ["/usr/bin/touch", "/usr/bin/id", "/usr/bin/setsid"]
 _LEFT_OUT = shutil.ignore_patterns("test", "__pycache__", "idlelib", "tkinter", "lib2to3", "config-*", "dist-packages")
 
 
@@ -31,6 +35,27 @@ def import_image(folder: Path) -> None:
     """Create the image in the storage of `settings`."""
     archive = image_archive(folder)
     subprocess.run(["podman", "import", "-q", str(archive), IMAGE], check=True, capture_output=True)
+
+
+@contextmanager
+def storage() -> Iterator[dict[str, str]]:
+    """Set the environment variables of podman for a storage that has the image, and yield them."""
+    with tempfile.TemporaryDirectory(prefix="jupyter-pai-containers-") as name:
+        variables = settings(Path(name))
+        before = {key: os.environ.get(key) for key in variables}
+        os.environ.update(variables)
+        import_image(Path(name))
+        yield variables
+        subprocess.run(["podman", "rm", "--all", "--force", "--time", "0"], check=True, capture_output=True)
+        subprocess.run(["podman", "rmi", "--all", "--force"], check=True, capture_output=True)
+        for key, value in before.items():
+            os.environ.pop(key) if value is None else os.environ.update({key: value})
+
+
+def names() -> list[str]:
+    """Return the names of the containers in the storage."""
+    reply = subprocess.run(["podman", "ps", "-a", "--format", "{{.Names}}"], check=True, capture_output=True, text=True)
+    return reply.stdout.split()
 
 
 def image_archive(folder: Path) -> Path:

@@ -19,7 +19,7 @@ from jupyter_pai.jobs.state_dir import JobFolder
 
 from ...conftest import NO_ML, allows, processes_of, until
 
-__all__ = ["DAEMONS", "MODES", "Started", "fill", "is_alive", "power_off"]
+__all__ = ["DAEMONS", "MODES", "Started", "fill", "guard_of", "is_alive", "power_off", "supervisor_of"]
 
 MODES = [namespaces.PRIVATE, namespaces.MOUNTS, namespaces.PLAIN]
 # Children that leave the group, the session and their parent, and ignore what can be ignored.
@@ -77,10 +77,20 @@ class Started:
 
     def pid(self) -> int:
         """The pid of the supervisor."""
-        started = self.folder.path / "started"
-        # Made first, written then.
-        return int(until(lambda: started.read_text().split() if started.exists() else [])[0])
+        return supervisor_of(self.folder)
 
     def guard(self) -> int:
-        children = until(lambda: Path(f"/proc/{self.pid()}/task/{self.pid()}/children").read_text().split())
-        return int(children[0])
+        return guard_of(self.folder)
+
+
+def supervisor_of(folder: JobFolder) -> int:
+    """Return the pid of a job's supervisor."""
+    started = folder.path / "started"
+    # Made first, written then.
+    return int(until(lambda: started.read_text().split() if started.exists() else [])[0])
+
+
+def guard_of(folder: JobFolder) -> int:
+    """Return the pid of a job's guard."""
+    pid = supervisor_of(folder)
+    return int(until(lambda: Path(f"/proc/{pid}/task/{pid}/children").read_text().split())[0])

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -27,16 +26,8 @@ from ...support import containers
 @pytest.fixture(scope="session")
 def storage() -> Iterator[dict[str, str]]:
     """Storage with the image."""
-    with tempfile.TemporaryDirectory(prefix="jupyter-pai-containers-") as name:
-        variables = containers.settings(Path(name))
-        before = {key: os.environ.get(key) for key in variables}
-        os.environ.update(variables)
-        containers.import_image(Path(name))
+    with containers.storage() as variables:
         yield variables
-        subprocess.run(["podman", "rm", "--all", "--force", "--time", "0"], check=True, capture_output=True)
-        subprocess.run(["podman", "rmi", "--all", "--force"], check=True, capture_output=True)
-        for key, value in before.items():
-            os.environ.pop(key) if value is None else os.environ.update({key: value})
 
 
 @pytest.fixture
@@ -50,11 +41,6 @@ def podman(storage: dict[str, str], engine: EmbeddedClient, monkeypatch: pytest.
 def contained(engine: EmbeddedClient, command: str = "", **spec: Any) -> JobHandle:
     options = {"container": "podman"}
     return submit(engine, command, image=containers.IMAGE, options=options, **spec)
-
-
-def running() -> list[str]:
-    reply = subprocess.run(["podman", "ps", "-a", "--format", "{{.Names}}"], check=True, capture_output=True, text=True)
-    return reply.stdout.split()
 
 
 CONTRACT = """
@@ -96,7 +82,7 @@ def test_container_job_follows_the_contract(podman: EmbeddedClient, folder: Path
     assert all(file.stat().st_uid == os.getuid() for file in files.values() if file.exists())
     loss = podman.call("show", job=job.id)["metrics"]["loss"]
     assert (loss["value"], loss["step"]) == (0.5, 3)
-    assert running() == []
+    assert containers.names() == []
 
 
 def test_files_beside_the_code_are_an_output(podman: EmbeddedClient) -> None:
@@ -115,7 +101,7 @@ def test_packages_of_the_folder_are_imported(podman: EmbeddedClient, folder: Pat
 def test_exit_code_of_the_container_is_reported(podman: EmbeddedClient, command: str, code: int) -> None:
     job = contained(podman, command).wait()
     assert (job.status, job.exit_code) == ("failed", code)
-    assert running() == []
+    assert containers.names() == []
 
 
 def test_output_of_the_container_is_logged_byte_for_byte(podman: EmbeddedClient) -> None:
@@ -150,7 +136,7 @@ def test_stop_sends_sigterm_to_the_container(podman: EmbeddedClient) -> None:
     assert job.wait().status == "stopped"
     assert job.exit_code == 3
     assert "asked" in job.logs()
-    assert running() == []
+    assert containers.names() == []
 
 
 def test_container_ignoring_sigterm_is_removed(podman: EmbeddedClient) -> None:
@@ -159,7 +145,7 @@ def test_container_ignoring_sigterm_is_removed(podman: EmbeddedClient) -> None:
     until(lambda: "ready" in job.logs())
     job.stop()
     assert job.wait().status == "stopped"
-    assert running() == []
+    assert containers.names() == []
     assert processes_of(job.id) == []
 
 
@@ -174,7 +160,7 @@ def test_killed_supervisor_or_guard_leaves_no_container(podman: EmbeddedClient, 
         with suppress(ProcessLookupError):  # A guard whose supervisor was killed before it may be through.
             os.kill(pid, signal.SIGKILL)
     assert job.wait().status == "failed"
-    until(lambda: running() == [])
+    until(lambda: containers.names() == [])
 
 
 def test_each_instance_has_a_container(podman: EmbeddedClient) -> None:
