@@ -41,6 +41,9 @@ _SCRUBBED = re.compile(
 for _name in [name for name in os.environ if _SCRUBBED.match(name)]:
     del os.environ[_name]
 os.environ["LANG"] = "C.UTF-8"
+# A test that uses settings or state without the fixture `home` fails, instead of changing those of the developer.
+for _name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_PAI_HOME"):
+    os.environ[_name] = "/dev/null/without-home"
 # A shell starts background processes with SIGINT ignored, which is inherited.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -129,7 +129,8 @@ def test_completion_loads_neither_engine_nor_network(home: Home, folder: Path, e
             assert output.read_text() == "baseline "
 
 
-def test_tab_completes_a_line_in_bash(home: Home, folder: Path, path: None) -> None:
+def test_tab_completes_a_line_in_bash(home: Home, folder: Path, path: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HISTFILE", "/dev/null")  # Else the commands are added to the developer's history.
     shell = pexpect.spawn("bash", ["--norc", "--noprofile", "-i"], cwd=str(folder), encoding="utf-8", timeout=60)
     shell.sendline("bind 'set bell-style none'; PS1='>'; " + ENABLE + "; echo re''ady")
     shell.expect_exact("ready")

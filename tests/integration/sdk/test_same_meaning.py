@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from jupyter_pai.jobs.state_dir import Home
+
 from ...fakes.alibaba import StandIn
 from ...fakes.alipai import run_alipai
 from .snippet_platforms import IMAGE, SnippetPlatform
@@ -190,7 +192,7 @@ class Here(SnippetPlatform):
 
 
 @pytest.fixture
-def here(folder: Path, keys: StandIn) -> Here:
+def here(home: Home, folder: Path, keys: StandIn) -> Here:
     keys.clear()
     return Here(folder, keys)
 
