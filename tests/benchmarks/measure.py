@@ -16,8 +16,8 @@ from pathlib import Path
 from ..conftest import until
 
 __all__ = [
-    "ROOT", "Row", "clean_environment", "difference", "machine", "pairs", "printed_seconds", "processor_time", "ratio",
-    "settle",
+    "ROOT", "Row", "clean_environment", "difference", "machine", "ms", "pairs", "printed_seconds", "processor_time",
+    "ratio", "settle",
 ]  # fmt: skip
 
 ROOT = Path(__file__).parents[2]
