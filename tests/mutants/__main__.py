@@ -3,8 +3,8 @@
 python -m tests.mutants [--seed N] [--count N]
 
 Each mutant runs against the tests that run its line. One that survives runs against the integration tests of its
-subject, in which other processes run it. The results are kept in `build/mutants` until code or tests change, so an
-interrupted run continues.
+subject, in which other processes run it. The results are kept in `build/mutants`, so an interrupted run continues. When
+tests change, only those mutants run again that had survived; when the package changes, all.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ START = 30.0
 
 @dataclass
 class Run:
-    """The state of a run: its folder, the copies that are free, and what is known about the tests."""
+    """The state of a run: the folder of its results, the digest of the tests, the copies that are free, and what is
+    known about the tests."""
 
     folder: Path
+    tests: str
     copies: Queue[Checkout]
     covering: Covering
     lock: threading.Lock
@@ -59,15 +61,18 @@ class Run:
     def integration(self, subject: str) -> tuple[list[str], float]:
         """Return the integration tests of a subject, and their seconds without a mutant."""
         tests = [f"tests/integration/{name}" for name in SUBJECTS[subject].integration]
-        return tests, float((self.folder / f"{subject}.seconds").read_text("utf-8"))
+        return tests, float(self._seconds(subject).read_text("utf-8"))
 
     def measure_integration(self) -> None:
         """Measure the integration tests, which have to pass."""
         with ThreadPoolExecutor(self.copies.qsize()) as pool:
             list(pool.map(self._measure, SUBJECTS))
 
+    def _seconds(self, subject: str) -> Path:
+        return self.folder / self.tests / f"{subject}.seconds"
+
     def _measure(self, subject: str) -> None:
-        file = self.folder / f"{subject}.seconds"
+        file = self._seconds(subject)
         if file.exists():
             return
         checkout, began = self.copies.get(), time.monotonic()
@@ -86,29 +91,31 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200)
     arguments = parser.parse_args()
     mutants = sample(arguments.seed, arguments.count)  # First, so that the code can be edited during the run.
-    folder = ROOT / "build/mutants" / code_digest()
-    folder.mkdir(parents=True, exist_ok=True)
+    folder, tests = ROOT / "build/mutants" / code_digest("jupyter_pai"), code_digest("tests")
+    (folder / tests).mkdir(parents=True, exist_ok=True)
     copies: Queue[Checkout] = Queue()
     for number in range(os.cpu_count() or 1):
         copies.put(Checkout(ROOT / f"build/mutants/copy-{number}"))
-    run = Run(folder, copies, Covering(folder, copies.queue[0]), threading.Lock())
+    run = Run(folder, tests, copies, Covering(folder / tests, copies.queue[0]), threading.Lock())
     run.measure_integration()
     print(f"{len(mutants)} mutants, seed {arguments.seed}", flush=True)
     return report(mutants, run_all(run, mutants))
 
 
 def run_all(run: Run, mutants: list[Mutant]) -> dict[str, str]:
-    """Return the outcome of each mutant, by its name. Outcomes of an earlier run are read."""
+    """Return the outcome of each mutant, by its name. Outcomes of an earlier run are read, unless a mutant survived
+    other tests."""
     file = run.folder / "outcomes.txt"
-    lines = file.read_text("utf-8").splitlines() if file.exists() else []
-    known = {name: outcome for outcome, name in (line.split("\t") for line in lines)}
+    lines = [line.split("\t") for line in (file.read_text("utf-8").splitlines() if file.exists() else [])]
+    known = {name: outcome for outcome, name, tests in lines if tests == run.tests or outcome.startswith("killed")}
+    print(f"{len(known)} of them are known from earlier runs", flush=True)
 
     def one(mutant: Mutant) -> None:
         if mutant.name not in known:
             outcome = run.outcome(mutant)
             with run.lock, file.open("a", encoding="utf-8") as output:
                 known[mutant.name] = outcome
-                output.write(f"{outcome}\t{mutant.name}\n")
+                output.write(f"{outcome}\t{mutant.name}\t{run.tests}\n")
                 print(f"{outcome}: {mutant.name}", flush=True)
 
     with ThreadPoolExecutor(run.copies.qsize()) as pool:

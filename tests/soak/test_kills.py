@@ -99,7 +99,7 @@ def test_writing_jobs_survive_kills_of_any_process(
     seed: int,
 ) -> None:
     """A part that passed with the same code and tests is not run again."""
-    passed = ROOT / "build/soak" / f"kills-{code_digest()}"
+    passed = ROOT / "build/soak" / f"kills-{code_digest('jupyter_pai', 'tests')}"
     lines = passed.read_text("utf-8").splitlines() if passed.exists() else []
     if not any(line.startswith(f"part {part}:") for line in lines):
         kills = KillRounds(server, home, tmp_path, random.Random(seed))

@@ -56,6 +56,7 @@ class Control:
             "jobs": lambda: [self._job_fields(job) for job in training.jobs.values()],
             "add_jobs": self._add_jobs,
             "set_job": self._set_job,
+            "remove_job": lambda job_id: training.jobs.pop(job_id) and None,
             "fail_next": lambda status, code, message: training.fates.append((status, code, message)),
             "fail_next_board": boards.fail_next,
             "add_lines": self._add_lines,

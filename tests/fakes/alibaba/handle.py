@@ -147,6 +147,10 @@ class StandIn:
         """Set the status of a job that is not executed."""
         self.call("set_job", job_id=job_id, status=status, code=code, message=message)
 
+    def remove_job(self, job_id: str) -> None:
+        """Delete a job, as its owner can in the console."""
+        self.call("remove_job", job_id=job_id)
+
     def fail_next(self, status: str, code: str = "JobFailed", message: str = "it was to fail") -> None:
         """Let the next created job end with a status (CreateFailed, InitializeFailed, Failed) instead of running."""
         self.call("fail_next", status=status, code=code, message=message)

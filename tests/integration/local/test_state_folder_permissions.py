@@ -83,6 +83,15 @@ def test_database_is_private_in_a_folder_that_is_not(home: Home) -> None:
     assert set(modes.values()) == {0o600}
 
 
+def test_files_of_a_supervisor_are_private(engine: EmbeddedClient, home: Home) -> None:
+    command = "mkdir -p ../output/output_parameters; printf 1 > ../output/output_parameters/a; echo 1; sleep 1.2"
+    job = submit(engine, command).wait()
+    assert job.output_parameters == {"a": "1"}
+    own = home.job(job.id).path
+    names = ["result", "started", "usage", "output_parameters.json", "log/worker-0", "log/worker-0.index"]
+    assert {name: oct(stat.S_IMODE((own / name).stat().st_mode)) for name in names} == dict.fromkeys(names, "0o600")
+
+
 def test_database_of_an_earlier_version_becomes_private(home: Home) -> None:
     EmbeddedClient().close()
     home.database.chmod(0o644)

@@ -221,10 +221,10 @@ class KillRounds:
         listed = [job["id"] for job in self.server.rest("GET", "/pai/api/v1/jobs?limit=500")["jobs"]]
         assert len(listed) == len(set(listed))
         jobs = set(listed) - run.before
-        assert jobs == self._jobs() - run.before
         for job_id in jobs:
             self._check_job(run, job_id, is_whole)
         ran = {job for job, _rank in run.noted("runs")}
+        assert ran <= jobs
         assert len(ran) <= (1 if is_attached else 2)
         assert len(jobs) <= 2
         assert sorted(run.noted("runs")) == sorted([job, str(rank)] for job in ran for rank in run.ranks)

@@ -290,6 +290,10 @@ def test_usage_of_all_descendants_is_sampled(tmp_path: Path) -> None:
     assert memory == pytest.approx(resident, rel=0.3)
     assert memory > 50_000_000
     assert all(map(math.isnan, gpu))
+
+
+def test_usage_is_private(tmp_path: Path) -> None:
+    os.close(UsageSampler(str(tmp_path / "usage"), ()).file)
     assert stat.S_IMODE((tmp_path / "usage").stat().st_mode) == 0o600
 
 

@@ -25,6 +25,15 @@ def test_relative_paths_start_at_the_folder_of_the_code(uri: str, expected: str)
     assert request.spec.output_path == expected
 
 
+def test_order_of_hyperparameters_makes_no_other_cell() -> None:
+    values = [("lr", 0.1), ("epochs", 2)]
+    specs = [
+        {"command": "true", "source": {"folder": "/code"}, "hyperparameters": dict(v)} for v in (values, values[::-1])
+    ]
+    first, second = (submit_request({"spec": spec, "attach": True}).attach_key for spec in specs)
+    assert first and first == second
+
+
 def test_relative_path_without_a_folder_stays_as_it_is() -> None:
     spec = {"command": "true", "source": {"files": {"a": ""}}, "inputs": {"a": "data"}}
     assert submit_request({"spec": spec}).spec.inputs == {"a": "data"}

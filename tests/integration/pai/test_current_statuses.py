@@ -1,0 +1,58 @@
+"""Polled jobs: their statuses are current when somebody reads them, and errors of their platform are logged once."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import closing
+
+import pytest
+
+from jupyter_pai.client.embedded import EmbeddedClient
+from jupyter_pai.client.job import JobHandle
+from jupyter_pai.engine.watcher.timings import Timings
+from jupyter_pai.jobs.state_dir import Home
+
+from ...conftest import submit, until
+from ...fakes.alibaba import StandIn
+
+
+# Without a reader, no second poll happens during a test.
+@pytest.mark.parametrize("timings", [Timings(unwatched=1000, unwatched_max=1000, refresh=0.1)])
+def test_reading_a_job_refreshes_its_status(engine: EmbeddedClient, pai: StandIn) -> None:
+    job = submit(engine, "true", profile="pai")
+    until(lambda: engine.call("show", job=job.id)["status"] == "succeeded")
+
+
+def test_job_that_another_process_polls_is_marked_as_watched(engine: EmbeddedClient, pai: StandIn, home: Home) -> None:
+    job = submit(engine, "echo one; sleep 600", profile="pai")
+    until(lambda: engine.call("show", job=job.id)["status"] == "running")
+    assert not (home.job(job.id).path / "watched").exists()
+    with closing(EmbeddedClient()) as other:
+        assert "one\n" in next(JobHandle(job.info, other).follow())
+        until((home.job(job.id).path / "watched").exists)
+
+
+def test_removed_job_is_lost_and_not_read_again(engine: EmbeddedClient, pai: StandIn) -> None:
+    (theirs,) = pai.add_jobs(1)
+    job = engine.call("adopt", body={"remote_id": theirs, "profile": "pai"})
+    until(lambda: engine.call("show", job=job["id"])["status"] == "running")
+    before = [note["path"] for note in pai.requests]
+    pai.remove_job(theirs)
+    until(lambda: engine.call("show", job=job["id"])["status"] == "lost")
+    after = [note["path"] for note in pai.requests][len(before) :]
+    assert [path for path in after if path.endswith(("/logs", "/events"))] == []
+
+
+def test_recurring_error_of_a_platform_is_logged_once(
+    engine: EmbeddedClient, pai: StandIn, caplog: pytest.LogCaptureFixture
+) -> None:
+    job = submit(engine, "sleep 600", profile="pai")
+    until(lambda: engine.call("show", job=job.id)["status"] == "running")
+    pai.faults.add("refused", "paistudio:ListTrainingJobs")
+    pai.faults.add("refused", "paistudio:GetTrainingJob")
+    refused = len(pai.requests)
+    until(lambda: sum("fault" in note for note in pai.requests[refused:]) > 3)
+    assert engine.call("show", job=job.id)["status"] == "running"
+    errors = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert len(errors) == 1
+    assert "refused by the test" in errors[0].getMessage()
