@@ -44,14 +44,14 @@ SUBJECTS = {
     "submit": _subject(
         "engine/submit.py engine/submit_plan.py engine/requests.py",
         "local reruns",
-        "pai staging refused_submits billing_consent job_options datasets",
+        "pai staging refused_submits billing_consent job_options datasets network_faults interrupted_submits",
         "data remote_inputs",
         "cli cli",
     ),
     "follow": _subject(
         "engine/watcher/*.py jobs/metrics/log_source.py jobs/logs/file.py",
-        "local event_files jobs",
-        "pai jobs logs platform_metrics remote_event_files event_files_in_buckets",
+        "local event_files jobs working_files",
+        "pai jobs logs platform_metrics remote_event_files event_files_in_buckets current_statuses optional_reads",
         "server slow_metric_patterns",
     ),
     "packing": _subject(
@@ -67,6 +67,7 @@ SUBJECTS = {
     "supervisor": _subject(
         "backends/local/supervisor/*.py",
         "local supervisor secret_logs resource_usage jobs containers queue",
+        "local job_limits job_secrets state_folder_permissions",
     ),
 }
 

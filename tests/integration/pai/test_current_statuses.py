@@ -28,8 +28,13 @@ def test_job_that_another_process_polls_is_marked_as_watched(engine: EmbeddedCli
     until(lambda: engine.call("show", job=job.id)["status"] == "running")
     assert not (home.job(job.id).path / "watched").exists()
     with closing(EmbeddedClient()) as other:
-        assert "one\n" in next(JobHandle(job.info, other).follow())
+        first, second = JobHandle(job.info, other).follow(), JobHandle(job.info, other).follow()
+        assert "one\n" in next(first) and "one\n" in next(second)
         until((home.job(job.id).path / "watched").exists)
+        del first
+        for _ in range(3):  # The second reader is still there.
+            (home.job(job.id).path / "watched").unlink()
+            until((home.job(job.id).path / "watched").exists)
 
 
 def test_removed_job_is_lost_and_not_read_again(engine: EmbeddedClient, pai: StandIn) -> None:
