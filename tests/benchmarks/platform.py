@@ -28,6 +28,7 @@ from ..fakes.alipai import python_of_alipai, run_alipai
 from ..fakes.official_clients import TERMINAL
 from ..fakes.oss_account import AccountOf
 from ..integration.pai.conftest import IMAGE, write_profile
+from ..integration.pai.faulty_platform import OPTIONAL
 from ..integration.pai.test_polling_many_jobs import add_running
 from ..integration.server.real_server import RealServer
 from .measure import Row, ms, pairs, ratio, settle
@@ -258,13 +259,23 @@ def end_of_job() -> Iterator[Row]:
         def late(n: int, returned: float) -> float:
             return returned - float((ends / f"end{n}").read_text())
 
+        def after_poll(n: int, returned: float) -> float:
+            ended = float((ends / f"end{n}").read_text())
+            polls = [note for note in at.pai.requests if note["action"] in ("GetTrainingJob", "ListTrainingJobs")]
+            return returned - min(float(note["time"]) for note in polls if note["time"] > ended)
+
         with ThreadPoolExecutor(3) as threads:
             numbers = [20, 24, 27]
             baseline = [*threads.map(lambda n: late(n, at.theirs(command(n), wait=True)["returned"]), numbers)]
         fits = [late(n, at.ours(FIT, command=command(n))) for n in range(5)]
         waits = [late(n, submitted_and_waited(at, command(n))) for n in range(5)]
+        for action in OPTIONAL:
+            at.pai.faults.add("500", f"paistudio:{action}")
+        failing = [after_poll(n, at.ours(FIT, command=command(n))) for n in range(5)]
     yield ratio("PAI, end of the job to return of `fit`, against alipai's", fits, baseline, 8)
     yield ratio("PAI, end of the job to return of `submit --wait`, against alipai's `fit`", waits, baseline, 8)
+    what = "PAI, poll that has the end of the job to return of `fit`, while every optional read is answered 500"
+    yield Row(what, ms(failing), "–", f"{max(failing):.1f} s at the latest", "within 2 s", max(failing) < 2)
 
 
 def submitted_and_waited(at: Platform, command: str) -> float:

@@ -254,7 +254,7 @@ class KillRounds:
         if run.kind == "notebook":  # Its log has a line for each cell, too.
             log = b"".join(line for line in log.splitlines(keepends=True) if not line.startswith(b"["))
         found = log.split(b"\n")
-        count = next(n for n, line in enumerate(found) if line != _line(n))
+        count = next((n for n, line in enumerate(found) if line != _line(n)), len(found) - 1)
         if lines is not None:
             assert (count, found[count:]) == (lines, [b""])
         else:
