@@ -25,7 +25,7 @@ def test_reading_a_job_refreshes_its_status(engine: EmbeddedClient, pai: StandIn
 
 def test_job_that_another_process_polls_is_marked_as_watched(engine: EmbeddedClient, pai: StandIn, home: Home) -> None:
     job = submit(engine, "echo one; sleep 600", profile="pai")
-    until(lambda: engine.call("show", job=job.id)["status"] == "running")
+    assert "one\n" in next(job.follow())
     assert not (home.job(job.id).path / "watched").exists()
     with closing(EmbeddedClient()) as other:
         first, second = JobHandle(job.info, other).follow(), JobHandle(job.info, other).follow()
