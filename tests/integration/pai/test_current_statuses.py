@@ -1,4 +1,4 @@
-"""Polled jobs: their statuses are current when somebody reads them, and errors of their platform are logged once."""
+"""Polled jobs: their statuses are current when a user reads them, and errors of their platform are logged once."""
 
 from __future__ import annotations
 
