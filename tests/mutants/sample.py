@@ -50,8 +50,9 @@ SUBJECTS = {
     ),
     "follow": _subject(
         "engine/watcher/*.py jobs/metrics/log_source.py jobs/logs/file.py",
-        "local event_files jobs working_files",
+        "local event_files jobs working_files shared_state_folder",
         "pai jobs logs platform_metrics remote_event_files event_files_in_buckets current_statuses optional_reads",
+        "pai run_time_limits",
         "server slow_metric_patterns",
     ),
     "packing": _subject(

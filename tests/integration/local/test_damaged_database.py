@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import shutil
 import sqlite3
@@ -184,6 +185,21 @@ def test_damaged_row_is_read_from_the_record_and_replaced(home: Home, jobs: list
 def job_findings(engine: EmbeddedClient) -> list[str]:
     """Return the findings of `doctor` about the rows and records of the jobs."""
     return [finding["text"] for finding in engine.call("doctor")["findings"] if finding["what"] == "jobs"]
+
+
+def test_older_record_is_replaced_by_the_row(home: Home, jobs: list[dict[str, Any]]) -> None:
+    """The end of the job could not be written into its record, as on a full disk."""
+    record = home.job(jobs[0]["id"]).record
+    whole = json.loads(record.read_text())
+    record.write_text(json.dumps(whole | {"job": whole["job"] | {"status": "running", "ended_at": None}}))
+    engine = EmbeddedClient()
+    try:
+        assert job_findings(engine) == [f"repaired: {jobs[0]['id']}"]
+        assert known(engine) == jobs
+        assert json.loads(record.read_text()) == whole
+        assert job_findings(engine) == ["the database agrees with the files of the jobs"]
+    finally:
+        engine.close()
 
 
 def test_doctor_compares_rows_and_records(home: Home, jobs: list[dict[str, Any]]) -> None:

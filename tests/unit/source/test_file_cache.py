@@ -80,6 +80,15 @@ def test_contents_are_kept_between_processes(folder: Path, tmp_path: Path) -> No
         assert FileNotes(tmp_path, str(folder)).known(entries) == {}
 
 
+def test_recently_written_file_is_packed_again(folder: Path, tmp_path: Path) -> None:
+    (folder / "a.py").write_text("1")
+    entries = manifest(folder).entries
+    cache = FileNotes(tmp_path, str(folder))
+    cache.began = max(entry.stat[2] for entry in entries if entry.stat) + 1
+    cache.keep(entries, {"a.py": Content("a")})
+    assert FileNotes(tmp_path, str(folder)).known(entries) == {}
+
+
 def test_files_without_content_are_not_kept(folder: Path, tmp_path: Path) -> None:
     for name in ("a.py", "b.py"):
         (folder / name).write_text("1")

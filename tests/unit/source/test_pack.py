@@ -239,6 +239,10 @@ def test_oversized_folder_names_its_largest_files(folder: Path) -> None:
     with pytest.raises(SourceError, match=r"data/big.bin \(5 kB\)") as caught:
         source.scan(Source(folder=str(folder)), 1000)
     assert "--input" in caught.value.fix
+    size = source.scan(Source(folder=str(folder)), 10**9).bytes
+    assert source.scan(Source(folder=str(folder)), size).bytes == size
+    with pytest.raises(SourceError):
+        source.scan(Source(folder=str(folder)), size - 1)
 
 
 @pytest.mark.parametrize("hidden", [False, True])
@@ -372,6 +376,16 @@ def test_spec_files_override_the_folder(folder: Path, sources: Path, tmp_path: P
     archive.unpack(packed.path, tmp_path / "not yet/there")
     assert (tmp_path / "not yet/there/a.py").read_text() == "new"
     assert (tmp_path / "not yet/there/sub/cell.py").read_text() == "print(1)"
+
+
+def test_cut_archive_is_named(folder: Path, sources: Path, tmp_path: Path) -> None:
+    fill(folder, "a.py", text="".join(map(str, range(50_000))))
+    whole = pack(folder, sources).path.read_bytes()
+    path = tmp_path / "cut.tar.gz"
+    for size in (len(whole) // 2, len(whole) - 1000, 20, 0):
+        path.write_bytes(whole[:size])
+        with pytest.raises(SourceError, match=r"cut\.tar\.gz"):
+            list(archive.contents(path, {"a.py"}, 10**9))
 
 
 def test_damaged_archive_is_named(tmp_path: Path) -> None:
