@@ -251,8 +251,9 @@ class KillRounds:
         """The log has this number of lines, each in its place, and the first instance has their metrics. The log of a
         killed job ends anywhere; a shell may say that it was killed before other processes end."""
         log = (self.home.job(job_id).log / f"worker-{rank}").read_bytes()
-        if run.kind == "notebook":  # Its log has a line for each cell, too.
-            log = b"".join(line for line in log.splitlines(keepends=True) if not line.startswith(b"["))
+        if run.kind == "notebook":  # Its log has a line for each cell, and that of an assertion of libzmq at its exit.
+            others = (b"[", b"Assertion failed: pfd.revents")
+            log = b"".join(line for line in log.splitlines(keepends=True) if not line.startswith(others))
         found = (log if lines is not None else log.replace(b"Killed\n", b"")).split(b"\n")
         count = next((n for n, line in enumerate(found) if line != _line(n)), len(found) - 1)
         rest = found[count:]
