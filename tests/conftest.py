@@ -41,9 +41,6 @@ _SCRUBBED = re.compile(
 for _name in [name for name in os.environ if _SCRUBBED.match(name)]:
     del os.environ[_name]
 os.environ["LANG"] = "C.UTF-8"
-# A test that uses settings or state without the fixture `home` fails, instead of changing those of the developer.
-for _name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_PAI_HOME"):
-    os.environ[_name] = "/dev/null/without-home"
 # A shell starts background processes with SIGINT ignored, which is inherited.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -52,6 +49,11 @@ _ONCE = "TESTS_MADE_ONCE"
 _FIRST = _ONCE not in os.environ
 if _FIRST:
     os.environ[_ONCE] = f"{tempfile.gettempdir()}/jupyter-pai-tests-{secrets.token_hex(8)}"
+# A test that uses settings or state without the fixture `home` fails, instead of changing those of the developer.
+for _name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_PAI_HOME"):
+    os.environ[_name] = "/dev/null/without-home"
+# After each test, pytest-jupyter makes an application of its own there.
+os.environ["JUPYTER_RUNTIME_DIR"] = f"{os.environ[_ONCE]}/runtime"
 
 
 def made_once(name: str, make: Callable[[Path], None]) -> Path:
