@@ -77,7 +77,8 @@ def silence(path: Path) -> None:
 
 
 def state_of(done: subprocess.CompletedProcess[str]) -> tuple[str, str]:
-    """Return status and reason from the output of `show --json`."""
+    """Return status and reason from the output of `show --json`, which logs no error."""
+    assert done.stderr == ""
     job: dict[str, Any] = json.loads(done.stdout)
     return job["status"], job["reason"]
 
