@@ -551,7 +551,8 @@ def test_estimator_has_no_limit_unless_one_is_written(
     assert limit() == 86400
 
 
-def test_command_without_a_folder_sends_no_code(pai: StandIn, folder: Path) -> None:
+def test_command_without_a_folder_sends_no_code(pai: StandIn, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
     (folder / "large.bin").write_bytes(b"x")
     body = request_of(pai, Estimator(IMAGE, "sleep 600", profile="pai"))
     assert "CodeDir" not in body["AlgorithmSpec"]
