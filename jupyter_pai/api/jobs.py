@@ -48,8 +48,9 @@ class JobView(Job):
     `progress` is 0 to 1; `metrics` has the latest point of each metric. `usage` has the latest resource samples of a
     running job: system/cpu in cores, system/memory in bytes, system/gpu in percent of a GPU, system/gpu_memory in
     bytes. `paid`: the job is billed until it ends. `tensorboard`: it has metrics or event files for TensorBoard.
-    `platform_boards`: its platform runs TensorBoards itself. `terminal` is the command that opens a terminal in the
-    job, to run in a terminal of the server; empty if the job has none.
+    `platform_boards`: its platform runs TensorBoards itself. `stays_on_platform`: deleting it here does not delete it
+    on its platform. `terminal` is the command that opens a terminal in the job, to run in a terminal of the server;
+    empty if the job has none.
     """
 
     model_config = ConfigDict(defer_build=True)
@@ -60,6 +61,7 @@ class JobView(Job):
     paid: bool = False
     tensorboard: bool = False
     platform_boards: bool = False
+    stays_on_platform: bool = False
     terminal: str = ""
     instances: list[str] = []
     git: Git | None = None

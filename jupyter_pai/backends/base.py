@@ -42,6 +42,7 @@ class Capability(StrEnum):
     PAID = "paid"  # jobs are billed
     BOARDS = "boards"  # runs TensorBoards on the platform
     SIZES = "sizes"  # selects an instance type for --cpu, --memory and --gpu
+    DELETE = "delete"  # deletes ended jobs; jobs of other platforms stay there when they are deleted here
     DATASETS = "datasets"  # jobs can read data sets registered on the platform
     TERMINAL = "terminal"  # opens terminals in running instances
     NOTEBOOKS = "notebooks"  # runs notebooks cell by cell; other backends run their code as a script
@@ -304,9 +305,9 @@ class Backend(ABC):
     async def stop(self, remote_id: str) -> None:
         """Request the end of a job and return at once; `poll` reports its end. Does nothing to an ended job."""
 
-    @abstractmethod
     async def delete(self, remote_id: str) -> None:
-        """Delete an ended job on the platform."""
+        """Delete an ended job on the platform. For `Capability.DELETE`."""
+        raise Unsupported(_("The backend `{name}` cannot delete jobs.").format(name=self.name))
 
     # Query.
 

@@ -261,6 +261,8 @@ def _delete(ctx: CommandContext, options: Options) -> None:
             fix=_("Stop it first: %pai stop {job}").format(job=active[0].id),
         )
     names = ", ".join(f"{job.id} ({job.name})" for job in jobs)
+    if staying := [job.id for job in jobs if job.info["stays_on_platform"]]:
+        ctx.console.print(_("Their platform cannot delete jobs, and keeps: {jobs}").format(jobs=", ".join(staying)))
     question = _("Delete {jobs}, with logs, metrics and outputs?").format(jobs=names)
     if options.yes or ctx.console.confirm(question):
         for job in jobs:

@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any
 
-from ..backends import load_backends
-from ..backends.base import Finding
+from ..backends.base import Capability, Finding
 from ..config.settings import DiskSettings
 from ..core.cleanup import at_exit
 from ..core.errors import PaiError, StateError
@@ -267,7 +266,8 @@ class Retention:
         return Pruned(jobs, environments, sources, freed, kept)
 
     async def delete(self, job: Job, *, gone: bool = False) -> None:
-        """Delete a finished job, then remove its files. The next engine finishes an interrupted removal.
+        """Delete a finished job, then remove its files. The next engine finishes an interrupted removal. A platform
+        without `Capability.DELETE` keeps the job.
 
         `gone`: the job is active, and its host is gone for good.
 
@@ -275,7 +275,7 @@ class Retention:
             Conflict: if it is active, pinned, or an active job uses its files.
         """
         self.store.jobs.check_deletable(job.id, gone=gone)
-        if job.remote_id and load_backends().get(job.backend):
+        if job.remote_id and Capability.DELETE in self.profiles.capabilities(job.backend):
             await self.profiles.backend_of(job).delete(job.remote_id)
         try:
             await asyncio.wrap_future(self.store.jobs.delete(job.id, gone=gone))

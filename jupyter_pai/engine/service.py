@@ -175,6 +175,7 @@ class JobService:
             "paid": not job.status.ended and Capability.PAID in capabilities,
             "tensorboard": bool(cursor.counts) or any(key.startswith(f"{TENSORBOARD}/") for key in cursor.offsets),
             "platform_boards": Capability.BOARDS in capabilities,
+            "stays_on_platform": bool(job.remote_id) and Capability.DELETE not in capabilities,
             "terminal": terminal if is_running and Capability.TERMINAL in capabilities else "",
             "metrics": {name: _latest(point) | {"source": source} for name, (point, source) in latest.items()},
             "usage": _latest_usage(folder.usage) if is_running else {},

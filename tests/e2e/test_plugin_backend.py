@@ -115,3 +115,10 @@ def test_panel_offers_a_plugin_backend(shared: Path, lab: Lab, page: Page) -> No
     assert record["spec"]["options"] == {"nice": 7}
     execute(page, "jupyter-pai:show-jobs")
     expect(page.locator(".jp-pai-JobRow")).to_contain_text(re.compile("train_.*succeeded"), timeout=LONG)
+
+    # The platform cannot delete it.
+    job.get_by_role("button", name="Delete", exact=True).click()
+    expect(page.locator(".jp-Dialog")).to_contain_text("Its platform cannot delete jobs, and keeps it.")
+    page.locator(".jp-Dialog").get_by_role("button", name="Delete").click()
+    expect(page.locator(".jp-pai-JobRow")).to_have_count(0, timeout=LONG)
+    assert (shared / "home/jobs" / record["id"]).exists()

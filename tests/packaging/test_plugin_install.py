@@ -92,8 +92,10 @@ def test_command_line_uses_the_plugin(den: Cli, shared: Path, folder: Path) -> N
     assert json.loads(den("metrics", "last", "--json").stdout)["loss"]
     result = json.loads(den("show", "last", "--json").stdout)
     assert (result["backend"], result["profile"], result["status"]) == ("neighbour", "den", "succeeded")
-    assert den("delete", "last", "--yes").returncode == 0
-    assert not (shared / "home/jobs" / result["id"]).exists()
+    deleted = den("delete", "last", "--yes")
+    assert f"cannot delete jobs, and keeps: {result['id']}" in deleted.stdout
+    assert json.loads(den("list", "--json").stdout)["jobs"] == []
+    assert (shared / "home/jobs" / result["id"]).exists()
 
 
 def test_plugin_storage_is_available_to_all_profiles(den: Cli, folder: Path) -> None:
@@ -209,7 +211,7 @@ BROKEN = {
     "absent": ("import nothing_of_this_name\nclass Kind: pass", "nothing_of_this_name"),
     "unfinished": (
         "from jupyter_pai.backends.base import Backend\nclass Kind(Backend):\n    name = 'unfinished'",
-        "missing methods: check, delete, examine",
+        "missing methods: check, examine",
     ),
     "thief": (
         "from jupyter_pai.backends.local.backend import LocalBackend as Kind",

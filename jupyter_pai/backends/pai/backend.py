@@ -79,6 +79,7 @@ class PaiBackend(RemoteBackend):
             Capability.PAID,
             Capability.BOARDS,
             Capability.SIZES,
+            Capability.DELETE,
             Capability.DATASETS,
             Capability.OUTPUT_MODELS,
             Capability.TERMINAL,

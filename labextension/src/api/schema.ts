@@ -337,6 +337,7 @@ export interface IJobView {
   readonly paid?: boolean;
   readonly tensorboard?: boolean;
   readonly platform_boards?: boolean;
+  readonly stays_on_platform?: boolean;
   readonly terminal?: string;
   readonly instances?: readonly string[];
   readonly git?: IGit | null;
@@ -407,6 +408,7 @@ export interface IListedJob {
   readonly paid?: boolean;
   readonly tensorboard?: boolean;
   readonly platform_boards?: boolean;
+  readonly stays_on_platform?: boolean;
   readonly terminal?: string;
   readonly instances?: readonly string[];
   readonly git?: IGit | null;

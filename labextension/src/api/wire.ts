@@ -62,6 +62,8 @@ export interface IJob {
   readonly tensorboard: boolean;
   /** True if the platform of the job runs TensorBoards. */
   readonly platformBoards: boolean;
+  /** True if deleting the job here does not delete it on its platform. */
+  readonly staysOnPlatform: boolean;
   /**
    * The command that opens a terminal in the job, typed in a terminal of the server; empty if that is not supported.
    */
@@ -215,6 +217,7 @@ export function parseJob(value: unknown): IJob | null {
     paid: job.paid === true,
     tensorboard: job.tensorboard === true,
     platformBoards: job.platform_boards === true,
+    staysOnPlatform: job.stays_on_platform === true,
     terminal: string(job.terminal),
     notebook: string(job.notebook),
     spec

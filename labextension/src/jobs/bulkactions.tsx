@@ -92,12 +92,14 @@ export async function remove(props: Omit<IProps, 'clear'>): Promise<void> {
   const keptText = keptCount
     ? trans.__('%1 of the selected jobs are running or pinned and will be kept.', keptCount)
     : '';
+  const staying = jobs.filter(job => job.staysOnPlatform).length;
+  const stayText = staying ? trans.__('%1 of them stay on their platforms, which cannot delete jobs.', staying) : '';
   const question = {
     title:
       jobs.length === 1
         ? trans.__('Delete %1 with all its files?', jobs[0]?.name)
         : trans.__('Delete %1 jobs with all their files?', jobs.length),
-    text: [jobs.length > 1 ? nameList(jobs) : '', keptText].filter(Boolean).join('\n'),
+    text: [jobs.length > 1 ? nameList(jobs) : '', keptText, stayText].filter(Boolean).join('\n'),
     yes: trans.__('Delete'),
     warn: true
   };

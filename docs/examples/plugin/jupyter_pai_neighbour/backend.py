@@ -195,12 +195,6 @@ class NeighbourBackend(RemoteBackend):
     async def stop(self, remote_id: str) -> None:
         await self._ask("POST", f"/jobs/{remote_id}/stop")
 
-    async def delete(self, remote_id: str) -> None:
-        try:
-            await self._ask("DELETE", f"/jobs/{remote_id}")
-        except errors.NotFound:
-            pass  # It has forgotten it already.
-
     # Looking around.
 
     async def jobs(self, before: datetime | None = None, limit: int = 50) -> Sequence[RemoteJob]:

@@ -176,10 +176,6 @@ class _Job(_Handler):
         await self.neighbour.take(Job.model_validate(body["job"]), values)
         self.finish({})
 
-    async def delete(self, job_id: str) -> None:
-        shutil.rmtree(self.neighbour.folder(job_id).path)
-        self.finish({})
-
 
 class _Part(_Handler):
     async def get(self, job_id: str, part: str) -> None:
