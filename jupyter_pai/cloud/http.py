@@ -14,20 +14,23 @@ import json
 import logging
 import random
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from ..core.errors import PaiError, ReplyLost, Unreachable
+from ..core.errors import PaiError, ReplyLost, SettingsError, Unreachable
 from ..core.i18n import _
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
     from aiolimiter import AsyncLimiter
 
-__all__ = ["Call", "Refusal", "Retries", "Transport", "close", "is_reachable"]
+_T = TypeVar("_T")
+
+__all__ = ["Call", "Refusal", "Retries", "Transport", "close", "is_reachable", "is_untrusted", "trust", "untrusted"]
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 # Seconds.
@@ -54,7 +57,11 @@ class Retries:
 
 @dataclass(frozen=True)
 class Call:
-    """One call. `auth` is called for each attempt. `repeat` marks an idempotent call."""
+    """One call. `auth` is called for each attempt. `repeat` marks an idempotent call.
+
+    `pace` is the most calls of this `action` per second, if the platform limits single actions; 0 for no limit of its
+    own.
+    """
 
     method: str
     url: str
@@ -63,6 +70,8 @@ class Call:
     headers: dict[str, str] = field(default_factory=dict)
     repeat: bool = True
     retries: Retries = Retries()
+    action: str = ""
+    pace: float = 0
 
     @property
     def host(self) -> str:
@@ -71,33 +80,50 @@ class Call:
 
 @dataclass(frozen=True)
 class Refusal:
-    """The meaning of an error response. `again` allows a retry, after `wait` seconds if the platform set them."""
+    """The meaning of an error response. `again` allows a retry, after `wait` seconds if the platform set them.
+
+    `unclear`: the call may have been executed, so only an idempotent one is retried. Responses with a status of 500 and
+    more always are.
+    """
 
     error: PaiError
     again: bool = False
     wait: float | None = None
+    unclear: bool = False
 
 
 @dataclass(frozen=True)
 class Transport:
-    """Sends the calls of one account, at most `pace` per second, in bursts of the same size. `read` maps error
-    responses.
+    """Sends the calls of one account, at most `pace` per second, in bursts of the same size.
 
-    Accounts of the same name share their rate limit.
+    `read` gets every response, since some platforms report errors with the status 200. It returns None for an answer,
+    and the meaning of an error otherwise. Redirects are not followed: `read` decides. `ca_file` has certificates of
+    authorities that are trusted besides the usual ones; empty for none.
+
+    Accounts of the same name share their rate limits.
     """
 
     account: str
-    read: Callable[[httpx.Response], Refusal]
+    read: Callable[[httpx.Response], Refusal | None]
     pace: float = 10
+    ca_file: str = ""
 
-    async def send(self, call: Call) -> dict[str, Any]:
-        """Send a call and return the JSON object of its response, empty for an empty body.
+    async def send(self, call: Call) -> Any:
+        """Send a call and return the JSON value of its response, an empty object for an empty body.
 
         Raises:
             PaiError: as mapped by `read`.
-            Unreachable: if all attempts get no response.
+            SettingsError: if `ca_file` cannot be read.
+            Unreachable: if all attempts get no response, or the certificate is not trusted.
             ReplyLost: if the call may have been executed.
         """
+        return await self._try(call, lambda response: json.loads(response.content or b"{}"))
+
+    async def fetch(self, call: Call) -> httpx.Response:
+        """Send a call and return its response, for text, bytes, ranges and redirects. Raises like `send`."""
+        return await self._try(call, lambda response: response)
+
+    async def _try(self, call: Call, parse: Callable[[httpx.Response], _T]) -> _T:
         import stamina
 
         retry = stamina.AsyncRetryingCaller(
@@ -108,38 +134,39 @@ class Transport:
             wait_jitter=call.retries.jitter,
         )
         try:
-            return await retry(lambda error: isinstance(error, _Failed) and error.again, self._once, call)
+            return await retry(lambda error: isinstance(error, _Failed) and error.again, self._once, call, parse)
         except _Failed as failed:
             raise failed.error from None
 
-    async def _once(self, call: Call) -> dict[str, Any]:
+    async def _once(self, call: Call, parse: Callable[[httpx.Response], _T]) -> _T:
         import httpx
 
         auth = await call.auth()
         local = _local()
+        client = local.client(self.ca_file)
         await local.limiter(self.account, self.pace).acquire()
+        if call.pace:
+            await local.limiter(f"{self.account} {call.action}", call.pace).acquire()
         timeout = httpx.Timeout(call.retries.read_timeout, connect=_CONNECT_TIMEOUT, pool=call.retries.attempt_timeout)
         try:
             async with asyncio.timeout(call.retries.attempt_timeout):
-                response = await local.client.request(
+                response = await client.request(
                     call.method, call.url, content=call.body, headers=call.headers, auth=auth, timeout=timeout
                 )
         except (httpx.TransportError, httpx.DecodingError, TimeoutError) as error:
             raise _lost(call, error) from None
-        if not response.is_success:
-            raise self._refused(call, response)
-        with suppress(ValueError):
-            answer = json.loads(response.content or b"{}")
-            if isinstance(answer, dict):
-                return answer
-        raise _lost(call, ValueError("no JSON object"))
+        if refusal := self.read(response):
+            raise self._refused(call, refusal, response.status_code)
+        try:
+            return parse(response)
+        except ValueError as error:
+            raise _lost(call, error) from None
 
-    def _refused(self, call: Call, response: httpx.Response) -> _Failed:
-        refusal = self.read(response)
+    def _refused(self, call: Call, refusal: Refusal, status: int) -> _Failed:
         if refusal.again:
             wait = refusal.wait and refusal.wait + random.uniform(0, call.retries.jitter)
             return _Failed(refusal.error, wait <= _PATIENCE and wait if wait else True)
-        if response.status_code < 500:
+        if status < 500 and not refusal.unclear:
             return _Failed(refusal.error, False)
         if call.repeat:
             return _Failed(refusal.error, True)
@@ -160,6 +187,8 @@ def _lost(call: Call, error: Exception) -> _Failed:
     import httpx
 
     why = str(error) or type(error).__name__
+    if is_untrusted(why):
+        return _Failed(untrusted(call.host, why), False)
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout | httpx.ProxyError):
         return _Failed(_unreachable(call, why, sent=False), True)
     if not isinstance(error, httpx.HTTPError | TimeoutError):
@@ -177,6 +206,23 @@ def _unreachable(call: Call, why: str, sent: bool) -> Unreachable:
     )
 
 
+def is_untrusted(why: str) -> bool:
+    """Return whether a connection failed since the certificate is not trusted. Libraries wrap the error of `ssl`."""
+    return "CERTIFICATE_VERIFY_FAILED" in why
+
+
+def untrusted(host: str, why: str) -> Unreachable:
+    """Return the error for a server whose certificate is not trusted."""
+    return Unreachable(
+        _("The certificate of {host} is not trusted: {why}.").format(host=host, why=why.rstrip(".")),
+        fix=_(
+            "If your network or platform has a certificate authority of its own, set the profile's `ca_file` to its "
+            "file, or SSL_CERT_FILE in the Jupyter server's environment."
+        ),
+        sent=False,
+    )
+
+
 def _reply_lost(call: Call, why: str, **details: object) -> ReplyLost:
     return ReplyLost(
         _("No response from {host}, which may have executed the request: {why}.").format(
@@ -191,14 +237,24 @@ class _Local:
     """The connections and rate limits of one event loop."""
 
     def __init__(self) -> None:
+        self._clients: dict[str, httpx.AsyncClient] = {}
+        self._limiters: dict[tuple[str, float], AsyncLimiter] = {}
+
+    def client(self, ca_file: str = "") -> httpx.AsyncClient:
         import httpx
 
-        self.client = httpx.AsyncClient(
-            limits=httpx.Limits(max_connections=50, max_keepalive_connections=20, keepalive_expiry=30),
-            mounts={f"all://{host}": None for host in _LOOPBACK},
-            headers={"user-agent": "jupyter-pai", "accept": "application/json"},
-        )
-        self._limiters: dict[tuple[str, float], AsyncLimiter] = {}
+        if ca_file not in self._clients:
+            self._clients[ca_file] = httpx.AsyncClient(
+                limits=httpx.Limits(max_connections=50, max_keepalive_connections=20, keepalive_expiry=30),
+                mounts={f"all://{host}": None for host in _LOOPBACK},
+                headers={"user-agent": "jupyter-pai", "accept": "application/json"},
+                verify=trust(ca_file) if ca_file else True,
+            )
+        return self._clients[ca_file]
+
+    async def close(self) -> None:
+        for client in self._clients.values():
+            await client.aclose()
 
     def limiter(self, account: str, pace: float) -> AsyncLimiter:
         from aiolimiter import AsyncLimiter
@@ -218,13 +274,32 @@ def _local() -> _Local:
     return _locals[loop]
 
 
+def trust(ca_file: str) -> ssl.SSLContext:
+    """Return the settings of TLS connections that also trust the authorities of a file.
+
+    Raises:
+        SettingsError: if it cannot be read.
+    """
+    import httpx
+
+    context = httpx.create_ssl_context()
+    try:
+        context.load_verify_locations(ca_file)
+    except OSError as error:  # Errors of TLS are errors of the system, too.
+        raise SettingsError(
+            _("ca_file: cannot read certificates from {path}: {error}").format(path=ca_file, error=error),
+            fix=_("Name a file of certificates in PEM format."),
+        ) from None
+    return context
+
+
 async def is_reachable(url: str) -> bool:
     """Return whether a URL responds. A login page counts, a gateway error does not."""
     import httpx
 
     try:
         async with asyncio.timeout(Retries().read_timeout):
-            return (await _local().client.get(url)).status_code < 500
+            return (await _local().client().get(url)).status_code < 500
     except (httpx.HTTPError, httpx.InvalidURL, TimeoutError):
         return False
 
@@ -232,4 +307,4 @@ async def is_reachable(url: str) -> bool:
 async def close() -> None:
     """Close the running loop's connections. Later calls reconnect."""
     if local := _locals.pop(asyncio.get_running_loop(), None):
-        await local.client.aclose()
+        await local.close()

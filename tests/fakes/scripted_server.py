@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import struct
 import threading
 from collections import deque
@@ -97,8 +98,8 @@ def silence(answers: Answers) -> Answer:
 
 
 @contextmanager
-def answering() -> Iterator[Answers]:
-    """The server, for a block."""
+def answering(tls: ssl.SSLContext | None = None) -> Iterator[Answers]:
+    """The server, for a block; by HTTPS with the certificate of `tls`."""
     answers = Answers()
     answers.say(reply())
 
@@ -111,7 +112,7 @@ def answering() -> Iterator[Answers]:
             answers.seen.append(Seen(self.command, self.path, headers, body))
             answers.next()(self)
 
-        do_GET = do_POST = do_PUT = do_DELETE = do
+        do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = do
 
         def log_message(self, *words: Any) -> None:
             pass
@@ -123,7 +124,9 @@ def answering() -> Iterator[Answers]:
             """A client that goes, and a connection that was broken on purpose, are no news."""
 
     with Server(("127.0.0.1", 0), Handler) as server:
-        answers.url = f"http://127.0.0.1:{server.server_port}"
+        answers.url = f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}"
+        if tls:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
         try:

@@ -57,6 +57,11 @@ class AliyunSettings(ProfileSettings):
     endpoint: str = Field(
         "", title=N_("Endpoint"), description=N_("Base URL of all OpenAPI services, for a private cloud.")
     )
+    ca_file: str = Field(
+        "",
+        title=N_("CA certificates"),
+        description=N_("PEM file of certificate authorities to trust besides the usual ones, for a private cloud."),
+    )
     network: Literal["", "public", "vpc"] = Field(
         "", title=N_("Network"), description=N_("Hosts to use. Default: the internal ones if they are reachable.")
     )
@@ -168,6 +173,7 @@ class AlibabaAccount:
             endpoint=settings.endpoint,
             account=settings.own_credentials or settings.credentials,
             pace=settings.requests_per_second,
+            ca_file=settings.ca_file,
         )
         self._found: dict[str, str] = {}
 

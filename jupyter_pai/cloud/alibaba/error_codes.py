@@ -116,7 +116,8 @@ def read_refusal(response: httpx.Response, what: str, key: AccessKey) -> Refusal
     if isinstance(error, PermissionDenied) and action:  # An administrator has to grant it.
         error.details["action"] = action
         error.fix = _("Ask an administrator of the account for the RAM action `{action}`.").format(action=action)
-    return Refusal(error, isinstance(error, Throttled) or code == "SignatureNonceUsed", wait)
+    again = isinstance(error, Throttled) or code == "SignatureNonceUsed"
+    return Refusal(error, again, wait, unclear=response.is_success)
 
 
 def error_of(

@@ -64,7 +64,7 @@ class OpenApi:
     """The services of one account in one region.
 
     `key` returns the signing key for each attempt, and `drop` discards a rejected one. `network` returns ``vpc`` or
-    ``public``. `endpoint` is the base URL of all services, if set.
+    ``public``. `endpoint` is the base URL of all services, if set. `ca_file` has further trusted certificates.
     """
 
     def __init__(
@@ -77,6 +77,7 @@ class OpenApi:
         endpoint: str = "",
         account: str = "",
         pace: float = 10,
+        ca_file: str = "",
     ) -> None:
         self.region = region
         self.endpoint = endpoint.rstrip("/")
@@ -85,6 +86,7 @@ class OpenApi:
         self._network = network
         self._account = f"{account}@{endpoint or region}"
         self._pace = pace
+        self._ca_file = ca_file
 
     async def call(
         self,
@@ -109,14 +111,15 @@ class OpenApi:
             ReplyLost: if a non-idempotent operation may have been executed.
         """
         operation = _Operation(self, service, action)
-        transport = Transport(self._account, operation.refusal, self._pace)
+        transport = Transport(self._account, operation.refusal, self._pace, self._ca_file)
         url = await self._url(service, path, query or {})
         content = json.dumps(body).encode() if body is not None else b""
         headers = {"content-type": "application/json; charset=utf-8"} if content else {}
         call = Call(method, url, operation.auth, content, headers, repeat, retries or Retries())
+        answer: dict[str, Any]
         try:
             try:
-                return await transport.send(call)
+                answer = await transport.send(call)
             except CredentialsError:
                 # A temporary key may have expired since it was fetched. Retry once with a newer one.
                 if operation.key is None:
@@ -124,9 +127,10 @@ class OpenApi:
                 self._drop(operation.key)
                 if (await self.key()).same(operation.key):
                     raise
-                return await transport.send(call)
+                answer = await transport.send(call)
         except Unreachable as error:
             raise self._wrong_region() or error from None
+        return answer
 
     async def _url(self, service: Service, path: str, query: Mapping[str, object]) -> str:
         base = self.endpoint or f"https://{service.host(self.region, await self._network())}"
@@ -160,8 +164,10 @@ class _Operation:
         self.key = await self.api.key()
         return partial(sign, self.key, self.action, self.service.version)
 
-    def refusal(self, response: httpx.Response) -> Refusal:
+    def refusal(self, response: httpx.Response) -> Refusal | None:
         assert self.key
+        if response.is_success and response.content.lstrip()[:1] in (b"{", b""):
+            return None
         return read_refusal(response, f"{self.service.name} {self.action}", self.key)
 
 

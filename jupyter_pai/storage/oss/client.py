@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from ...cloud.alibaba.account import AlibabaAccount
 from ...cloud.alibaba.credentials import KeyChain
 from ...cloud.alibaba.error_codes import clock_error, error_of
+from ...cloud.http import is_untrusted, trust, untrusted
 from ...core.errors import BadInput, BucketError, Conflict, PaiError, PermissionDenied, Unreachable
 from ...core.host import is_loopback
 from ...core.i18n import _
@@ -102,6 +103,8 @@ class OssClient:
         session.session.auth = lambda request: request
         # Proxies do not apply to this machine.
         session.session.trust_env = not is_loopback(urlsplit(endpoint).hostname or "")
+        if self.account.settings.ca_file:
+            session.session.mount("https://", _trusting_adapter(self.account.settings.ca_file))
         return oss2.Bucket(
             oss2.ProviderAuthV4(self._keys),
             endpoint,
@@ -143,7 +146,7 @@ class OssClient:
         if _EXPIRED.search(error.code):
             return self._keys.are_renewed()
         if isinstance(error, oss2.exceptions.RequestError | oss2.exceptions.InconsistentError):
-            return True
+            return not is_untrusted(str(error))
         return bool(error.status >= 500 or error.status == 429 or _PASSING.search(error.code))
 
     def _explained(self, error: Exception, uri: OssUri) -> PaiError:
@@ -152,7 +155,8 @@ class OssClient:
         key = self.account.keys.now()
         if not isinstance(error, oss2.exceptions.ServerError):
             body = getattr(error, "body", "") or str(error) or type(error).__name__
-            return _unreachable(self.endpoint(uri), key.mask(str(body)))
+            text, endpoint = key.mask(str(body)), self.endpoint(uri)
+            return untrusted(urlsplit(endpoint).netloc, text) if is_untrusted(text) else _unreachable(endpoint, text)
         if skewed := clock_error(error.code, _date(error)):
             return skewed
         if there := error.details.get("Endpoint") or "":
@@ -246,3 +250,17 @@ def _unreachable(endpoint: str, why: str) -> Unreachable:
             "omit `-internal`."
         )
     return Unreachable(_("No response from {host}: {why}.").format(host=host, why=why.rstrip(".")), fix=fix)
+
+
+def _trusting_adapter(ca_file: str) -> Any:
+    """Return an adapter of requests that also trusts the authorities of a file."""
+    from requests.adapters import HTTPAdapter
+
+    class TrustingAdapter(HTTPAdapter):
+        def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
+            super().init_poolmanager(*arguments, **options, ssl_context=trust(ca_file))
+
+        def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
+            return super().proxy_manager_for(proxy, **options, ssl_context=trust(ca_file))
+
+    return TrustingAdapter(pool_connections=_CONNECTIONS, pool_maxsize=_CONNECTIONS)

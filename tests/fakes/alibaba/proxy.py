@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import ssl
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,11 +22,13 @@ __all__ = ["certificate", "start"]
 _REGIONS = ("cn-shanghai", "cn-beijing", "cn-hangzhou")
 
 
-def certificate(folder: Path) -> ssl.SSLContext:
-    """A certificate for the public hosts, signed by itself; `folder/ca.pem` is what clients trust."""
+_HOSTS = [x509.DNSName(f"*.{region}.aliyuncs.com") for region in _REGIONS]
+
+
+def certificate(folder: Path, hosts: Sequence[x509.GeneralName] = _HOSTS) -> ssl.SSLContext:
+    """A certificate for the public hosts or others, signed by itself; `folder/ca.pem` is what clients trust."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "stand-in")])
-    hosts = [x509.DNSName(f"*.{region}.aliyuncs.com") for region in _REGIONS]
     now = datetime.datetime.now(datetime.UTC)
     made = (
         x509.CertificateBuilder()

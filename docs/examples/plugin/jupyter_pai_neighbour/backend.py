@@ -109,7 +109,8 @@ class NeighbourBackend(RemoteBackend):
 
         url = f"{note.url}{path}" + (f"?{urlencode(query)}" if query else "")
         data = b"" if body is None else TypeAdapter(Any).dump_json(body)
-        return await self._transport.send(transport.Call(method, url, auth, data))
+        answer: dict[str, Any] = await self._transport.send(transport.Call(method, url, auth, data))
+        return answer
 
     # Submitting.
 
@@ -227,8 +228,10 @@ def _remote_job(found: Mapping[str, Any]) -> RemoteJob:
     return RemoteJob(job.id, job.spec, report, job.submitted_at, outputs=job.outputs)
 
 
-def _refusal(response: httpx.Response) -> transport.Refusal:
+def _refusal(response: httpx.Response) -> transport.Refusal | None:
     """What the neighbour answers when it refuses: an error of ours, as it crosses HTTP."""
+    if response.is_success:
+        return None
     try:
         return transport.Refusal(errors.PaiError.from_json(response.json()))
     except (ValueError, AttributeError):
