@@ -43,6 +43,7 @@ class LocalBackend(Backend):
         {
             Capability.RUNS_HERE,
             Capability.CODE_LAYOUT,
+            Capability.OUTPUT_PARAMETERS,
             Capability.DELETE,
             Capability.MULTI_NODE,
             Capability.NOTEBOOKS,

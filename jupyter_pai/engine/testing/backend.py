@@ -160,7 +160,7 @@ class BackendPromises:
 
     @story
     async def test_output_parameters_come_back(self, bench: Bench) -> None:
-        if Capability.CODE_LAYOUT not in bench.backend.capabilities:
+        if Capability.OUTPUT_PARAMETERS not in bench.backend.capabilities:
             return
         folder = "$(dirname $PAI_OUTPUT_MODEL)/output_parameters"
         _job, _remote_id, report = await bench.finish(f"mkdir -p {folder}; printf 0.9 > {folder}/accuracy")

@@ -82,6 +82,7 @@ class NeighbourBackend(RemoteBackend):
             Capability.SECRETS,
             Capability.TTY,
             Capability.CODE_LAYOUT,
+            Capability.OUTPUT_PARAMETERS,
             Capability.USAGE_UNITS,
         }
     )
