@@ -20,7 +20,7 @@ class AccountOf(AlibabaAccount):
         self.pai = pai
         self.access_key = key or pai.key
         self.oss_endpoint = pai.oss_endpoint
-        self.region = pai.region
+        self.region, self.ca_file = pai.region, ""
         self.keys = _Keys(self)
 
     def drop(self, key: AccessKey) -> None:

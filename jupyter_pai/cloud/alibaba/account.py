@@ -163,7 +163,7 @@ class AlibabaAccount:
                 fix=_("Set the region: %pai profile set NAME region_id=cn-hangzhou"),
             )
         self.settings = settings
-        self.region = settings.region_id
+        self.region, self.ca_file = settings.region_id, settings.ca_file
         self.keys = KeyChain(settings.credentials, self._own_key if settings.own_credentials else None)
         self.api = OpenApi(
             self.region,

@@ -103,8 +103,8 @@ class OssClient:
         session.session.auth = lambda request: request
         # Proxies do not apply to this machine.
         session.session.trust_env = not is_loopback(urlsplit(endpoint).hostname or "")
-        if self.account.settings.ca_file:
-            session.session.mount("https://", _trusting_adapter(self.account.settings.ca_file))
+        if self.account.ca_file:
+            session.session.mount("https://", _trusting_adapter(self.account.ca_file))
         return oss2.Bucket(
             oss2.ProviderAuthV4(self._keys),
             endpoint,
