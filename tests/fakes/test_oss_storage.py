@@ -127,7 +127,7 @@ def test_killed_upload_is_resumed(storage: OssStorage, pai: StandIn, tmp_path: P
         "from jupyter_pai.storage.oss.storage import OssStorage\n"
         "endpoint, region, name, secret, state, path, uri = sys.argv[1:]\n"
         "key = AccessKey(name, Secret(secret))\n"
-        "account = N(oss_endpoint=endpoint, region=region, keys=N(now=lambda: key))\n"
+        "account = N(oss_endpoint=endpoint, region=region, ca_file='', keys=N(now=lambda: key))\n"
         "OssStorage(account, Path(state)).put(Path(path), uri)\n"
     )
     words = [pai.oss_endpoint, pai.region, pai.key.id, pai.key.secret, tmp_path / "transfers", path, uri]
