@@ -277,7 +277,10 @@ class Backend(ABC):
         """Fetch the state of these jobs, in one request where possible."""
 
     async def log(self, remote_id: str, instance: str, cursor: str) -> LogPiece:
-        """Fetch the part of an instance's log after `cursor`; the first part if `cursor` is empty."""
+        """Fetch the part of an instance's log after `cursor`; the first part if `cursor` is empty.
+
+        With the times of its lines, if the platform keeps them: a job that ended yesterday then shows them.
+        """
         return LogPiece(b"", cursor)
 
     async def instances(self, remote_id: str) -> Sequence[str]:

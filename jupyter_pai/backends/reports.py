@@ -49,11 +49,16 @@ class Report:
 
 
 class LogPiece(NamedTuple):
-    """The next part of an instance's log. `more`: further data is available now."""
+    """The next part of an instance's log. `more`: further data is available now.
+
+    `times` has offsets in `data`, in order and beginning with 0, and the Unix times at which the job wrote the bytes
+    from there. Without it, the bytes count as written when they were fetched.
+    """
 
     data: bytes
     cursor: str
     more: bool = False
+    times: Sequence[tuple[int, float]] = ()
 
 
 class Sample(NamedTuple):
@@ -68,10 +73,12 @@ class Sample(NamedTuple):
 
 
 class PointPage(NamedTuple):
-    """The next points of a platform metric; their steps are ignored. `more`: further points are available now."""
+    """The next points of a platform metric. `more`: further points are available now. `have_steps`: the platform keeps
+    the steps; otherwise the points are counted."""
 
     points: Sequence[MetricPoint]
     more: bool = False
+    have_steps: bool = False
 
 
 @dataclass(frozen=True)

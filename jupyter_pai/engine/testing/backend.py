@@ -204,6 +204,23 @@ class RemoteBackendPromises(BackendPromises):
         await bench.only_log(job, remote_id, expected)
 
     @story
+    async def test_times_of_a_log_are_those_of_the_job(self, bench: Bench) -> None:
+        job, remote_id, report = await bench.finish("echo first; sleep 1.5; echo second")
+        (instance,) = await bench.instances(job, remote_id)
+        log = await bench.log(job, remote_id, instance, b"second\n")
+        piece = await bench.backend.log(remote_id, instance, "")
+        if not piece.times:
+            return
+        offsets, times = zip(*piece.times, strict=True)
+        assert offsets[0] == 0
+        assert list(offsets) == sorted(offsets)
+        assert offsets[-1] < len(piece.data)
+        assert list(times) == sorted(times)
+        assert report.started_at
+        assert report.started_at.timestamp() - 1 <= times[0] <= now().timestamp()
+        assert log.index(b"second") in offsets
+
+    @story
     async def test_a_job_is_found_by_our_id(self, bench: Bench) -> None:
         job, remote_id = await bench.submit("true")
         assert await bench.backend.find(job.id) == remote_id

@@ -11,10 +11,10 @@ import json
 import os
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 
 from ...backends.base import Backend
-from ...jobs.events import MetricPoint
+from ...backends.reports import PointPage
 from ...jobs.metrics.series import PATTERN, PLATFORM, REPORT, Cursor, MetricSource, Piece, Series, SeriesWriter, pack
 from ...jobs.state_dir import JobFolder
 from .remote_event_files import open_copy
@@ -54,7 +54,7 @@ class RemoteMetrics(MetricSource):
                 if not left:
                     return False
                 page = await backend.points(remote_id, name, self._stored()[name])
-                self._append(name, page.points)
+                self._append(name, page)
                 left, more = left - 1, page.more
         return True
 
@@ -83,16 +83,17 @@ class RemoteMetrics(MetricSource):
                 self._counts = Counter(json.loads(line)[0] for line in data[: self._size].splitlines())
             return self._counts
 
-    def _append(self, name: str, points: Sequence[MetricPoint]) -> None:
+    def _append(self, name: str, page: PointPage) -> None:
         """Append points, and overwrite an incomplete last line."""
         stored = self._stored()
-        data = "".join(f"{json.dumps([name, point.time, point.value])}\n" for point in points).encode()
+        rows = [[name, point.time, point.value, *([point.step] if page.have_steps else [])] for point in page.points]
+        data = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
         if data:
             with open_copy(self.path) as file:
                 os.ftruncate(file, self._size)
                 os.pwrite(file, data, self._size)
             self._size += len(data)
-            stored[name] += len(points)
+            stored[name] += len(rows)
 
     def has_news(self, cursor: Cursor) -> bool:
         return self._size > cursor.offsets.get(_SOURCE, 0)
@@ -109,15 +110,15 @@ class RemoteMetrics(MetricSource):
         return start + len(data) >= self._size
 
     def _piece(self, data: bytes, start: int, cursor: Cursor) -> Piece:
-        """Return the points of some lines. Steps are counted, as for log lines without a step."""
+        """Return the points of some lines. Steps that the platform does not keep are counted, as for log lines."""
         places = dict[str, tuple[str, int] | None]()
         points = defaultdict[str, list[bytes]](list)
         for line in data.splitlines():
-            metric, time, value = json.loads(line)
+            metric, time, value, *step = json.loads(line)
             if metric not in places:
                 places[metric] = cursor.place(metric, PLATFORM)
             if place := places[metric]:
                 name, count = place
-                points[name].append(pack(time, count + len(points[name]), value))
+                points[name].append(pack(time, step[0] if step else count + len(points[name]), value))
         packed = {name: b"".join(parts) for name, parts in points.items()}
         return Piece(_SOURCE, start + len(data), packed, origin=PLATFORM)

@@ -82,7 +82,7 @@ class RemoteLog:
         if piece.data:
             if log.size > size:  # Bytes of a write that failed, as on a full disk.
                 log.cut(size)
-            log.append(piece.data, time.time())
+            log.append(piece.data, piece.times or [(0, time.time())])
         cursors = (self._cursors or {}) | {instance: (size + len(piece.data), piece.cursor)}
         with replace_file(self.folder.path / "log.cursors") as file:
             file.write(json.dumps(cursors))

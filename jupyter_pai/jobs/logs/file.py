@@ -7,11 +7,12 @@ of each 64 KiB block, as int64. Index entries never change, so that any process 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import struct
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,8 @@ _INDEX = struct.Struct("<qd")
 _BLOCK = 1 << 16
 # Maximum number of bytes returned for one line.
 LONGEST = 1 << 12
+# Seconds between two entries of the index of times.
+_RESOLUTION = 0.1
 INSIDE_CHARACTERS = bytes(range(0x80, 0xC0))
 
 
@@ -59,14 +62,26 @@ class LogFile:
         """Read up to `limit` bytes from `offset`. Shorter at the end of the log."""
         return read_at(self.path, offset, limit)
 
-    def append(self, data: bytes, time: float) -> None:
-        """Append bytes that arrived at `time`, in seconds since 1970. Only for the single writer of a remote job's
-        log."""
+    def append(self, data: bytes, times: Sequence[tuple[int, float]]) -> None:
+        """Append bytes. Only for the single writer of a remote job's log.
+
+        `times` has offsets in `data` and the times of the bytes from there, in seconds since 1970. A time before that
+        of earlier bytes counts as that one, since the index is searched by time.
+        """
         place = self.size
         with open(self.path, "ab", opener=_private) as file:
             file.write(data)
-        with open(self.index, "ab", opener=_private) as file:
-            file.write(_INDEX.pack(place, time))
+        with open(self.index, "a+b", opener=_private) as file:
+            end = file.seek(0, os.SEEK_END)
+            file.seek(max(end - _INDEX.size, 0))
+            latest = _INDEX.unpack(file.read())[1] if end else -math.inf
+            entries: list[bytes] = []
+            for offset, time in times:
+                # The bytes before the first time of a log belong to it.
+                if time >= latest + _RESOLUTION or (not end and not entries):
+                    latest = max(time, latest)
+                    entries.append(_INDEX.pack(place + offset, latest))
+            file.write(b"".join(entries))
 
     def cut(self, size: int) -> None:
         """Truncate the log to `size` bytes, with its indexes."""

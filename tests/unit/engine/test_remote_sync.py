@@ -19,6 +19,7 @@ from jupyter_pai.engine.watcher.remote_metrics import RemoteMetrics
 from jupyter_pai.engine.watcher.remote_sync import RemoteLog, RemoteSync
 from jupyter_pai.engine.watcher.timings import Timings
 from jupyter_pai.jobs.events import MetricPoint
+from jupyter_pai.jobs.logs.file import LogFile
 from jupyter_pai.jobs.metrics.query import ResourceUsage
 from jupyter_pai.jobs.metrics.series import SeriesWriter
 from jupyter_pai.jobs.state_dir import Home, JobFolder
@@ -40,6 +41,8 @@ class Platform(Backend):
         super().__init__(ProfileSettings(backend="scripted"), home)
         self.piece = piece
         self.logs: dict[str, bytes] = {}
+        self.times: list[tuple[int, float]] = []
+        self.steps = 0
         self.texts: list[str] = []
         self.used: list[Sample] = []
         self.values: dict[str, list[float]] = {}
@@ -59,7 +62,9 @@ class Platform(Backend):
         self._fail("log")
         start = int(cursor or 0)
         end = min(start + self.piece, len(self.logs[instance]))
-        return LogPiece(self.logs[instance][start:end], str(end), end < len(self.logs[instance]))
+        times = [(max(offset - start, 0), time) for offset, time in self.times if offset < end]
+        times = times[max(sum(not offset for offset, _time in times) - 1, 0) :]
+        return LogPiece(self.logs[instance][start:end], str(end), end < len(self.logs[instance]), times)
 
     async def events(self, remote_id: str, known: int) -> Sequence[str]:
         self.asked["events"].append(known)
@@ -79,7 +84,8 @@ class Platform(Backend):
         self.asked["points"].append((name, known))
         self._fail("points")
         rest = self.values[name][known:]
-        return PointPage([MetricPoint(name, 0, value, 10.0 + value) for value in rest[:2]], len(rest) > 2)
+        points = [MetricPoint(name, self.steps * n, value, 10.0 + value) for n, value in enumerate(rest[:2], known)]
+        return PointPage(points, len(rest) > 2, have_steps=bool(self.steps))
 
     async def check(self, spec: object, caller: object) -> Any: ...
     async def prepare(self, job: object, folder: object) -> Any: ...
@@ -146,6 +152,14 @@ def test_names_of_instances_are_names_of_files(place: JobFolder, platform: Platf
     platform.logs = {instance: b"1\n"}
     fetch(RemoteLog(place), platform)
     assert (place.log / file).read_bytes() == b"1\n"
+
+
+def test_log_has_the_times_of_the_platform(place: JobFolder, platform: Platform) -> None:
+    platform.logs, platform.times = {"master-0": b"one\ntwo\nthree\n"}, [(0, 10.0), (4, 20.0), (8, 30.0)]
+    assert fetch(RemoteLog(place), platform) == (True, True)
+    log = LogFile(place.log, "master-0")
+    assert [log.time_at(n) for n in (0, 3, 4, 7, 8, 13)] == [10, 10, 20, 20, 30, 30]
+    assert [log.offset_at(time) for time in (5, 10, 15, 30, 31)] == [0, 0, 4, 8, 14]
 
 
 def test_one_fetch_is_limited(place: JobFolder, platform: Platform) -> None:
@@ -326,6 +340,13 @@ def test_points_are_appended_once(place: JobFolder, platform: Platform) -> None:
     assert path.read_text().count("\n") == 4
     assert platform.asked["points"] == [("loss", 0), ("loss", 2), ("acc", 0), ("loss", 3), ("acc", 0)]
     assert again.writer.at.origins["loss"] == "platform"
+
+
+def test_steps_of_the_platform_are_kept(place: JobFolder, platform: Platform) -> None:
+    platform.values, platform.steps = {"loss": [3.0, 2.0, 1.0]}, 50
+    points = Points(place)
+    assert points.sync(platform)
+    assert points.values("loss") == [(0, 3.0, 13.0), (50, 2.0, 12.0), (100, 1.0, 11.0)]
 
 
 def test_one_fetch_of_points_is_limited(place: JobFolder, platform: Platform) -> None:

@@ -156,10 +156,10 @@ def test_line_offsets_follow_a_growing_log(parts: list[bytes], cut: float, torn:
 
 def test_log_and_indexes_are_written_and_cut(folder: Path) -> None:
     log = LogFile(folder, "worker-0")
-    log.append(b"to be cut", 9.0)
+    log.append(b"to be cut", [(0, 9.0)])
     log.cut(0)
     for number in range(4):
-        log.append(b"line\n" * 30_000, 10.0 + number)
+        log.append(b"line\n" * 30_000, [(0, 10.0 + number)])
     assert log.times() == [(150_000 * number, 10.0 + number) for number in range(4)]
     assert log.times(3) == [(450_000, 13.0)]
     assert log.count_lines() == 120_000
@@ -168,6 +168,15 @@ def test_log_and_indexes_are_written_and_cut(folder: Path) -> None:
     assert (log.size, log.times(), log.count_lines()) == (150_001, [(0, 10.0), (150_000, 11.0)], 30_001)
     log.cut(150_000)
     assert (log.size, log.times(), log.count_lines()) == (150_000, [(0, 10.0)], 30_000)
+
+
+def test_times_of_a_log_never_decrease(folder: Path) -> None:
+    """Clocks of a platform's nodes may differ. Entries that add nothing are omitted."""
+    log = LogFile(folder, "worker-0")
+    log.append(b"abcdef", [(0, 10.0), (1, 10.05), (2, 12.0), (4, 11.0)])
+    log.append(b"ghi", [(0, 5.0), (1, 13.0)])
+    assert log.times() == [(0, 10.0), (2, 12.0), (7, 13.0)]
+    assert log.time_at(6) == 12.0
 
 
 def line_of(data: bytes, end: int, *, is_open: bool) -> Line:

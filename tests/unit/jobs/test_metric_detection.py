@@ -243,7 +243,7 @@ def test_values_of_the_last_bar_count_when_the_job_ends(tmp_path: Path) -> None:
     """They wait for a following line until then."""
     (tmp_path / "log").mkdir()
     bar = "\r 50%|█████     | 5/10 [00:01<00:01, 5.0it/s, acc=0.75]\r"
-    LogFile(tmp_path / "log", "worker-0").append(bar.encode(), 1.0)
+    LogFile(tmp_path / "log", "worker-0").append(bar.encode(), [(0, 1.0)])
     source, writer = LogMetricSource(tmp_path / "log", [], detects=True), SeriesWriter(tmp_path / "series")
     source.advance(writer, ended=False)
     assert (writer.at.counts, writer.at.detected_progress) == ({}, 0.5)

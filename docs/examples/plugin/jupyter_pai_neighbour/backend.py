@@ -183,7 +183,8 @@ class NeighbourBackend(RemoteBackend):
         start = int(cursor or 0)
         piece = await self._ask("GET", f"/jobs/{remote_id}/instances/{quote(instance)}", start=start)
         data = base64.b64decode(piece["data"])
-        return LogPiece(data, str(start + len(data)), more=bool(piece["more"]))
+        times = [(int(offset), float(time)) for offset, time in piece["times"]]
+        return LogPiece(data, str(start + len(data)), more=bool(piece["more"]), times=times)
 
     async def events(self, remote_id: str, known: int) -> Sequence[str]:
         return list((await self._ask("GET", f"/jobs/{remote_id}/events"))["events"][known:])

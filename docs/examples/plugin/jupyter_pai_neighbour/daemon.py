@@ -195,7 +195,10 @@ class _Log(_Handler):
     def get(self, job_id: str, instance: str) -> None:
         log, start = LogFile(self.neighbour.folder(job_id).log, instance), int(self.get_query_argument("start"))
         data = log.read(start, _PIECE)
-        self.finish({"data": base64.b64encode(data).decode(), "more": len(data) == _PIECE})
+        times = [(max(offset - start, 0), time) for offset, time in log.times() if offset < start + len(data)]
+        # Of those up to the start, the last one has the time of the first byte.
+        times = times[max(sum(offset == 0 for offset, _time in times) - 1, 0) :]
+        self.finish({"data": base64.b64encode(data).decode(), "more": len(data) == _PIECE, "times": times})
 
 
 class _Stop(_Handler):
