@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, TypeVar
@@ -113,7 +113,8 @@ class Trial:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A job that is ready to be submitted. `remote_id` is empty if the platform assigns it."""
+    """A job that is ready to be submitted. `remote_id` is empty if the platform assigns it. `outputs` has the URIs of
+    the channels that are known before the submit."""
 
     outputs: dict[str, str]
     notes: tuple[str, ...] = ()
@@ -122,10 +123,11 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Submission:
-    """A platform's reply to a submit."""
+    """A platform's reply to a submit. `outputs` has the URIs of the channels that are known only now."""
 
     remote_id: str
     console_url: str = ""
+    outputs: Mapping[str, str] = field(default_factory=dict)
 
 
 def parse_options(model: type[_Options], options: Mapping[str, Any]) -> _Options:
@@ -234,15 +236,21 @@ class Backend(ABC):
             ReplyLost: if it is unknown whether the platform has it. The caller calls `find`, and may submit it again.
         """
 
-    async def code_uri(self, digest: str) -> str:
+    async def code_uri(self, digest: str, size: int) -> str:
         """Return the storage folder from which the platform reads packed code; its last name is the content's digest.
 
-        Empty if the platform reads ``folder.source``.
+        `size`: bytes of the archive. Empty if `submit` takes the archive from ``folder.source``.
         """
         return ""
 
     async def input_uri(self) -> str:
-        """Return the storage folder for inputs uploaded from this machine; empty if jobs read inputs here."""
+        """Return the storage folder for inputs uploaded from this machine; empty if jobs read inputs here, or if the
+        platform has no storage for them."""
+        return ""
+
+    async def output_uri(self, job: Job) -> str:
+        """Return the folder for a job's outputs; empty if they stay in the job's folder or, for a remote platform, if
+        it keeps none. Users must agree to the latter."""
         return ""
 
     def can_read(self, uri: str) -> bool:

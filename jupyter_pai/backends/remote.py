@@ -22,16 +22,17 @@ class RemoteBackend(Backend):
         """Return the seconds until the next poll."""
 
     @abstractmethod
-    async def code_uri(self, digest: str) -> str:
-        """Return the storage folder for packed code."""
+    async def code_uri(self, digest: str, size: int) -> str:
+        """Return the storage folder for packed code; empty if `submit` sends it."""
 
     @abstractmethod
     async def output_uri(self, job: Job) -> str:
-        """Return the storage folder for a job's outputs: the spec's `output_path` if set."""
+        """Return the storage folder for a job's outputs: the spec's `output_path` if set; empty if they are not kept.
+        Called before the submit, too, with a job of another id."""
 
     @abstractmethod
     async def input_uri(self) -> str:
-        """Return the storage folder for uploaded inputs."""
+        """Return the storage folder for uploaded inputs; empty if the platform has none."""
 
     @abstractmethod
     async def find(self, job_id: str) -> str:

@@ -67,7 +67,7 @@ def examine_profile(storages: Storages, profile: Profile) -> list[Finding]:
     if Capability.RUNS_HERE in backend.capabilities:
         return findings
     if all(finding.state != "bad" for finding in findings):
-        findings.append(_storage(backend, storages, profile))
+        findings += _storage(backend, storages, profile)
     return [replace(finding, what=f"{profile.name}: {finding.what}") for finding in findings]
 
 
@@ -84,11 +84,12 @@ def audited(profiles: Profiles, audit: Audit) -> list[Finding]:
     return [Finding("bad" if rules.audit_required else "warn", _("audit log"), text, _contact(policy))]
 
 
-def _storage(backend: Backend, storages: Storages, profile: Profile) -> Finding:
-    """Return whether the platform's folder in its storage can be written and read."""
+def _storage(backend: Backend, storages: Storages, profile: Profile) -> list[Finding]:
+    """Return whether the platform's folder in its storage can be written and read; nothing if it has no storage."""
     name = f".doctor-{secrets.token_hex(8)}"
     try:
-        uri = asyncio.run(_folder(backend))
+        if not (uri := asyncio.run(_folder(backend))):
+            return []
         storage = storages.of(uri, profile.name)
         storage.put(b"Test file of `jupyter pai doctor`.\n", uri + name)
         try:
@@ -97,8 +98,8 @@ def _storage(backend: Backend, storages: Storages, profile: Profile) -> Finding:
         finally:
             storage.delete(uri + name)
     except PaiError as error:
-        return Finding("bad", _("storage"), error.message, error.fix)
-    return Finding("ok", _("storage"), _("{uri} can be read and written").format(uri=uri))
+        return [Finding("bad", _("storage"), error.message, error.fix)]
+    return [Finding("ok", _("storage"), _("{uri} can be read and written").format(uri=uri))]
 
 
 async def _folder(backend: Backend) -> str:

@@ -11,17 +11,18 @@ import asyncio
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any
 
 from ..backends.base import Backend, Submission
 from ..backends.reports import Report
-from ..core.errors import EngineError, ReplyLost
+from ..core.errors import EngineError, ReplyLost, Unsupported
 from ..core.i18n import _
 from ..core.secret import Secret
 from ..jobs.job import Job, JobStatus
 from ..jobs.state_dir import JobFolder
 from .watcher.timings import Timings
 
-__all__ = ["submit_once", "unknown"]
+__all__ = ["recovered", "submit_once", "submitted", "unknown"]
 
 # Seconds before the first search, and between two of the later ones.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
@@ -42,7 +43,22 @@ async def submit_once(
         except ReplyLost as error:
             lost = error
         if remote_id := await _search(backend, job, timings, lost):
-            return Submission(remote_id)
+            return await recovered(backend, job, remote_id)
+
+
+async def recovered(backend: Backend, job: Job, remote_id: str) -> Submission:
+    """Return the submission of a job whose reply was lost, with the outputs that are known only after a submit."""
+    outputs: Mapping[str, str] = {}
+    if {*job.spec.channels} - job.outputs.keys():
+        with suppress(EngineError, Unsupported):
+            outputs = (await backend.job(remote_id)).outputs
+    return Submission(remote_id, outputs=outputs)
+
+
+def submitted(job: Job, submission: Submission) -> dict[str, Any]:
+    """Return the changes of a job that its platform has taken."""
+    changes = {"remote_id": submission.remote_id, "outputs": {**submission.outputs, **job.outputs}}
+    return changes | ({"console_url": submission.console_url} if submission.console_url else {})
 
 
 async def _search(backend: Backend, job: Job, timings: Timings, lost: ReplyLost) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from ..backends.base import Caller, Capability, Submission
@@ -34,10 +34,10 @@ from ..source.hyperparameters.discover import inspect_modules
 from ..storage.base import Progress
 from . import lineage
 from .attach import attach
-from .data.inputs import stage_inputs, staging_plan, upload_code
+from .data.inputs import check_inputs, lost_outputs, stage_inputs, staging_plan, upload_code
 from .data.storages import Storages
 from .data.transfers import Transfer, Transfers
-from .lost_reply import submit_once
+from .lost_reply import submit_once, submitted
 from .requests import Rerun, SubmitRequest, Submitted
 from .retention import Retention
 from .submit_keys import SubmitKeys
@@ -290,12 +290,16 @@ class Submitter:
         secret_notes = await asyncio.to_thread(secret_fields.check, spec, passes_secrets=passes_secrets)
         await self._read_secrets(spec)
         staging = staging_plan(spec, backend)
+        if Capability.RUNS_HERE not in backend.capabilities:
+            await check_inputs(backend, staging)
         in_place = {channel: uri for channel, uri in staging.inputs.items() if channel not in staging.channels}
         with field_from_message(JobSpec.model_fields):
             check = await backend.check(spec.model_copy(update={"inputs": in_place}), Caller(plan.request.python))
             spec, check = await backend.resolve(spec, check)
         if Capability.PAID in backend.capabilities:
             check = check.paid(spec, backend.run_time_limit(spec))
+        if Capability.RUNS_HERE not in backend.capabilities and (lost := await lost_outputs(backend, spec)):
+            check = replace(check, questions=(*check.questions, lost))
         hub_note = hub.hub_note() if Capability.RUNS_HERE in backend.capabilities else ""
         check = replace(check, notes=(*check.notes, *plan.notes, *secret_notes, *filter(None, [hub_note])))
         plan = replace(plan, spec=spec, check=check, staging=staging)
@@ -356,7 +360,8 @@ class Submitter:
             copy = await stage_inputs(self.storages, plan.staging, profile, plan.backend)
             inputs = await asyncio.to_thread(copy, check_progress)
         code = plan.packed
-        if code.files and (uri := await plan.backend.code_uri(code.digest)):
+        size = code.archive.stat().st_size
+        if code.files and (uri := await plan.backend.code_uri(code.digest, size)):
             await asyncio.to_thread(upload_code, self.storages.of(uri, profile), uri, code.archive, code.hashes)
         return inputs
 
@@ -373,7 +378,6 @@ class Submitter:
             held.lease.release()
             raise
         if submission != Submission(job.remote_id):
-            update = self.store.jobs.update(job.id, **asdict(submission))
-            job = await asyncio.wrap_future(update)
+            job = await asyncio.wrap_future(self.store.jobs.update(job.id, **submitted(job, submission)))
         self.watcher.follow(job, held.lease)
         return job

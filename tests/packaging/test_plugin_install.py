@@ -81,8 +81,12 @@ def test_command_line_uses_the_plugin(den: Cli, shared: Path, folder: Path) -> N
     doctor = den("doctor", "--profile", "den")
     assert doctor.returncode == 0, doctor.stdout
     assert f"works in {shared}" in doctor.stdout
-    words = ("train.py", "--backend", "neighbour", "--hp", "rate=0.5", "--input", "train=data.txt")
-    done = den("submit", *words, "--wait")
+    words = ("train.py", "--backend", "neighbour", "--hp", "rate=0.5", "--input")
+    refused = den("submit", *words, "train=data.txt")
+    assert refused.returncode == 2
+    assert "has no storage for files of this machine" in refused.stderr
+    assert den("put", "data.txt", "neighbour://data/").returncode == 0
+    done = den("submit", *words, "train=neighbour://data/data.txt", "--wait")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "rate is 0.5" in done.stdout
     assert "data: seven" in den("logs", "last").stdout
@@ -133,12 +137,13 @@ def test_plugin_errors_are_reported_with_a_fix(den: Cli, tmp_path: Path) -> None
     assert "Traceback" not in alone.stderr
 
 
-def test_python_uses_the_plugin(den: Cli, folder: Path) -> None:
-    code = """
+def test_python_uses_the_plugin(den: Cli, folder: Path, shared: Path) -> None:
+    shutil.copy(folder / "data.txt", shared / "data.txt")
+    code = f"""
         import os, jupyter_pai
         job = jupyter_pai.submit(
-            name="x", entry_point="train.py", source={"folder": os.getcwd()}, profile="den",
-            hyperparameters={"rate": 2}, inputs={"train": os.path.abspath("data.txt")},
+            name="x", entry_point="train.py", source={{"folder": os.getcwd()}}, profile="den",
+            hyperparameters={{"rate": 2}}, inputs={{"train": "{shared}/data.txt"}},
         )
         print(job.wait().status, "rate is 2" in job.logs(), sorted(job.outputs))
         job.download("model", "here")

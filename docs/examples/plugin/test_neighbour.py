@@ -40,6 +40,10 @@ class TestNeighbour(RemoteBackendPromises):
     def keys(self, shared: Path) -> dict[str, Any]:
         return {"backend": "neighbour", "folder": str(shared)}
 
+    @pytest.fixture
+    def readable(self, shared: Path) -> Path:
+        return shared
+
     @story
     async def test_input_in_the_shared_folder_is_not_copied(self, bench: Bench, shared: Path) -> None:
         (shared / "data.txt").write_text("here")

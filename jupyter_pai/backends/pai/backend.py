@@ -178,7 +178,7 @@ class PaiBackend(RemoteBackend):
     async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
         target = Destination(
             await self.account.workspace_id(),
-            await self.code_uri(job.source_digest) if job.source_files else "",
+            await self.code_uri(job.source_digest, 0) if job.source_files else "",
             self.home.id,
             self.run_time_limit(job.spec) or None,
             parse_size(self.settings.files_limit or "0"),
@@ -202,7 +202,7 @@ class PaiBackend(RemoteBackend):
         made = [*job.inputs.values(), *(() if job.spec.output_path else job.outputs.values())]
         return {uri: self.account.without_endpoint(uri) for uri in made if uri not in named}
 
-    async def code_uri(self, digest: str) -> str:
+    async def code_uri(self, digest: str, size: int) -> str:
         base = self.settings.code_path or f"{await self.account.bucket_uri()}pai/training_src/jupyter-pai/"
         return f"{base.rstrip('/')}/{digest}/"
 

@@ -23,11 +23,12 @@ from urllib.parse import unquote, urlsplit
 
 from ...backends.base import Backend, Capability
 from ...core.cancellation import check, check_progress
-from ...core.errors import BadInput, NotFound, PaiError, Unsupported
+from ...core.errors import BadInput, NotFound, PaiError, SpecError, Unsupported
 from ...core.filesystem import replace_file
 from ...core.i18n import _
 from ...core.lease import Lease
 from ...jobs.datasets import is_dataset
+from ...jobs.job import Job, JobStatus, now
 from ...jobs.spec import JobSpec
 from ...jobs.state_dir import state_errors
 from ...storage.base import Progress, Storage
@@ -72,6 +73,36 @@ def staging_plan(spec: JobSpec, backend: Backend) -> StagingPlan:
                 if is_local:
                     _path_of(uri)
     return StagingPlan(spec.inputs, tuple(channels))
+
+
+async def check_inputs(backend: Backend, plan: StagingPlan) -> None:
+    """Check that a remote platform has a place for the inputs to copy.
+
+    Raises:
+        SpecError: naming the input, if it has none.
+    """
+    if plan.channels and not await backend.input_uri():
+        channel = plan.channels[0]
+        raise SpecError(
+            _("The input `{channel}`: the backend `{name}` has no storage for files of this machine: {uri}").format(
+                channel=channel, name=backend.name, uri=plan.inputs[channel]
+            ),
+            fix=_("Upload it to a storage that its jobs can read (%pai put), and pass that URI."),
+        ).at(f"inputs.{channel}")
+
+
+async def lost_outputs(backend: Backend, spec: JobSpec) -> str:
+    """Return the question whether a job may lose the outputs that its platform does not keep; empty if it keeps all."""
+    channels = [channel for channel in spec.channels if channel not in spec.outputs]
+    draft = Job(
+        id="draft", spec=spec, backend=backend.name, profile=spec.profile, status=JobStatus.STARTING, submitted_at=now()
+    )
+    if not channels or await backend.output_uri(draft):
+        return ""
+    return _(
+        "The backend `{name}` keeps no outputs: what the job writes to {channels} is lost at its end. "
+        "To keep them, name a place: --output-path URI."
+    ).format(name=backend.name, channels=", ".join(channels))
 
 
 async def stage_inputs(

@@ -71,11 +71,13 @@ class Bench:
         folder.path.mkdir(parents=True)
         packed = source.pack(source.scan(Source.model_validate(_SOURCE), 10**6), self.home.sources)
         folder.source.write_bytes(packed.path.read_bytes())
-        if uri := await self.backend.code_uri(job.source_digest):
+        if uri := await self.backend.code_uri(job.source_digest, folder.source.stat().st_size):
             upload_code(self.storages.of(uri, PROFILE), uri, folder.source, packed.hashes)
         prepared = await self.backend.prepare(job, folder)
         job = job.model_copy(update={"outputs": prepared.outputs, "remote_id": prepared.remote_id})
-        return job, (await self.backend.submit(job, folder, values or {})).remote_id
+        submission = await self.backend.submit(job, folder, values or {})
+        outputs = {**submission.outputs, **job.outputs}
+        return job.model_copy(update={"outputs": outputs}), submission.remote_id
 
     async def put(self, data: bytes, elsewhere: Path) -> str:
         """Write a file that the platform can read and return its URI. A local backend reads it from `elsewhere`."""

@@ -27,7 +27,7 @@ from ...jobs.job import Job, JobStatus, now
 from ...jobs.state_dir import Home
 from ...jobs.store.store import Store
 from ..data.storages import Storages
-from ..lost_reply import unknown
+from ..lost_reply import recovered, submitted, unknown
 from .job_watcher import Recorder, WatchedJob
 from .remote_event_files import event_files_of
 from .remote_sync import RemoteSync
@@ -306,7 +306,8 @@ class Watcher:
         whether it exists there."""
         job = watch.job
         if remote_id := await backend.find(job.id):
-            watch.job = await asyncio.wrap_future(self.store.jobs.update(job.id, remote_id=remote_id))
+            changes = submitted(job, await recovered(backend, job, remote_id))
+            watch.job = await asyncio.wrap_future(self.store.jobs.update(job.id, **changes))
             return True
         if (now() - job.submitted_at).total_seconds() > self.timings.unseen:
             await self.recorder.store_report(watch, unknown(backend, job), ended_at=now())

@@ -121,39 +121,38 @@ class NeighbourBackend(RemoteBackend):
             if not uri.startswith("neighbour://") and not self.can_read(uri):
                 raise errors.SpecError(
                     f"inputs.{channel}: a neighbour reads nothing from {uri}.",
-                    fix="Give a folder or a file of this machine, which is copied there, or neighbour://SHELF/path.",
+                    fix="Put it on a shelf with %pai put, and give neighbour://SHELF/path.",
                 )
         ignored = f"A neighbour runs jobs without images and ignores `{spec.image}`."
         return Check((ignored,) if spec.image else ())
 
     async def prepare(self, job: Job, folder: JobFolder) -> Prepared:
-        base = await self.output_uri(job)
-        outputs = {channel: f"{base}{channel}/" for channel in job.spec.channels}
-        return Prepared(outputs | dict(job.spec.outputs), remote_id=job.id)
+        return Prepared(dict(job.spec.outputs), remote_id=job.id)
 
     async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
         inputs = {channel: self._there(uri) for channel, uri in job.staged_spec.inputs.items()}
         spec = job.spec.model_copy(update={"inputs": inputs, "output_path": await self.output_uri(job)})
         body = {
+            "code": base64.b64encode(folder.source.read_bytes()).decode(),
             "job": job.model_copy(update={"spec": spec, "inputs": {}}).model_dump(mode="json", exclude={"name"}),
             "secrets": {name: value.open() for name, value in secrets.items()},
         }
-        await self._ask("PUT", f"/jobs/{job.id}", body)
-        return Submission(job.id)
+        taken = await self._ask("PUT", f"/jobs/{job.id}", body)
+        return Submission(job.id, outputs=taken["outputs"])
 
     def _there(self, uri: str) -> str:
         """An input as the neighbour's own jobs read it: files on its shelves are files of its disk."""
         is_shelf = uri.startswith("neighbour://")
         return self.place.shelf(uri).as_uri() + "/" * uri.endswith("/") if is_shelf else uri
 
-    async def code_uri(self, digest: str) -> str:
-        return self.place.uri("code", digest)
+    async def code_uri(self, digest: str, size: int) -> str:
+        return ""  # It has no storage for code: `submit` sends it.
 
     async def output_uri(self, job: Job) -> str:
         return job.spec.output_path.rstrip("/") + "/" if job.spec.output_path else self.place.uri("outputs", job.id)
 
     async def input_uri(self) -> str:
-        return self.place.uri("inputs")
+        return ""  # Nor for inputs.
 
     def can_read(self, uri: str) -> bool:
         """What lies in the shared folder need not be brought there."""

@@ -42,7 +42,7 @@ from .shelves import Shelves
 __all__ = ["Neighbour", "main"]
 
 _PIECE = 1 << 18
-_MOST = 1 << 40
+_MOST, _LARGEST_CODE = 1 << 40, 1 << 30
 _REPORTS, _INSTANCES = TypeAdapter(dict[str, Report]), TypeAdapter(list[InstanceType])
 
 
@@ -56,8 +56,8 @@ class Neighbour:
         self.shelves = Shelves(place)
         self._taking = asyncio.Lock()
 
-    async def take(self, job: Job, values: Mapping[str, Secret]) -> None:
-        """Start a job, unless it is here: whoever got no answer asks again."""
+    async def take(self, job: Job, code: bytes, values: Mapping[str, Secret]) -> None:
+        """Start a job with its packed code, unless it is here: whoever got no answer asks again."""
         folder = self.home.job(job.id)
         async with self._taking:
             if folder.record.exists():
@@ -69,7 +69,7 @@ class Neighbour:
             run = run.model_copy(update={"python": check.python})
             try:
                 folder.path.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(self.place.code(job.source_digest), folder.source)
+                folder.source.write_bytes(code)
                 prepared = await self.local.prepare(run, folder)
             except (OSError, errors.PaiError):
                 shutil.rmtree(folder.path, ignore_errors=True)
@@ -173,8 +173,9 @@ class _Job(_Handler):
     async def put(self, job_id: str) -> None:
         body = json.loads(self.request.body)
         values = {name: Secret(value) for name, value in body["secrets"].items()}
-        await self.neighbour.take(Job.model_validate(body["job"]), values)
-        self.finish({})
+        await self.neighbour.take(Job.model_validate(body["job"]), base64.b64decode(body["code"]), values)
+        record = json.loads(self.neighbour.folder(job_id).record.read_text("utf-8"))
+        self.finish({"outputs": record["outputs"]})
 
 
 class _Part(_Handler):
@@ -254,7 +255,7 @@ async def _serve(place: Place, host: str, port: int, url: str) -> None:
     listening = bind_sockets(port, host)
     port = listening[0].getsockname()[1]
     note = Note(url or f"http://{host}:{port}", secrets.token_urlsafe(32))
-    server = HTTPServer(_application(Neighbour(place), note.token))
+    server = HTTPServer(_application(Neighbour(place), note.token), max_body_size=_LARGEST_CODE)
     server.add_sockets(listening)
     place.announce(note)
     print(f"The neighbour works in {place.path}, and listens at {note.url}", flush=True)

@@ -31,10 +31,6 @@ class Place:
         """The URI of a folder in it."""
         return self.path.joinpath(*names).as_uri() + "/"
 
-    def code(self, digest: str) -> Path:
-        """The packed code of that digest, which `uri("code", digest)` is the folder of."""
-        return self.path / "code" / digest / "source.tar.gz"
-
     def shelf(self, uri: str) -> Path:
         """The file or folder that a ``neighbour://`` URI means: never one outside the shelves.
 
