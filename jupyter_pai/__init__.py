@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from .backends.remote import RemoteBackend as RemoteBackend
     from .backends.reports import (
+        EventPage as EventPage,
         LogPiece as LogPiece,
         OutputModel as OutputModel,
         PointPage as PointPage,
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
         RemoteBackendPromises as RemoteBackendPromises,
         StoragePromises as StoragePromises,
     )
-    from .jobs.events import MetricPoint as MetricPoint
+    from .jobs.events import MetricPoint as MetricPoint, PlatformEvent as PlatformEvent
     from .jobs.job import Job, JobStatus
     from .jobs.spec import JobSpec
     from .jobs.state_dir import Home as Home, JobFolder as JobFolder
@@ -103,13 +104,13 @@ _HOMES = {
 _PLUGIN_HOMES = {
     "backends.base": "Backend Caller Capability Check Finding Prepared Submission Trial parse_options",
     "backends.remote": "RemoteBackend",
-    "backends.reports": "LogPiece OutputModel PointPage RemoteJob Report Sample",
+    "backends.reports": "EventPage LogPiece OutputModel PointPage RemoteJob Report Sample",
     "backends.resources": "Image ImageQuery InstanceType Quota",
     "backends.tensorboards": "Board Boards",
     "config.settings": "IMPORTANT ProfileSettings",
     "core.secret": "Secret",
     "engine.testing": "BackendPromises Bench RemoteBackendPromises StoragePromises",
-    "jobs.events": "MetricPoint",
+    "jobs.events": "MetricPoint PlatformEvent",
     "jobs.state_dir": "Home JobFolder",
     "storage.base": "File OpenFile Progress Storage",
 }

@@ -23,7 +23,7 @@ from ..core.secret import Secret
 from ..jobs.job import Job
 from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, JobFolder
-from .reports import LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample
+from .reports import EventPage, LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample
 from .resources import Image, ImageQuery, InstanceType, Quota
 from .tensorboards import Boards
 
@@ -295,9 +295,10 @@ class Backend(ABC):
         """Return the names of a job's instances in the order of their ranks; empty before the job starts."""
         return ()
 
-    async def events(self, remote_id: str, known: int) -> Sequence[str]:
-        """Fetch the platform's events of a job after the first `known` ones."""
-        return ()
+    async def events(self, remote_id: str, cursor: str) -> EventPage:
+        """Fetch the platform's events of a job after `cursor`, which is of the backend's own format; the first ones if
+        it is empty."""
+        return EventPage((), cursor)
 
     async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
         """Fetch the resource usage of a job after a Unix time, in order."""

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from ..jobs.job import Job
 from .base import Backend
-from .reports import LogPiece, RemoteJob, Sample
+from .reports import EventPage, LogPiece, RemoteJob, Sample
 
 
 class RemoteBackend(Backend):
@@ -47,8 +47,8 @@ class RemoteBackend(Backend):
         """Return the names of a job's instances."""
 
     @abstractmethod
-    async def events(self, remote_id: str, known: int) -> Sequence[str]:
-        """Fetch the platform's events of a job."""
+    async def events(self, remote_id: str, cursor: str) -> EventPage:
+        """Fetch the platform's events of a job after a cursor."""
 
     @abstractmethod
     async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:

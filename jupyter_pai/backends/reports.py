@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from ..jobs.events import MetricPoint
+from ..jobs.events import MetricPoint, PlatformEvent
 from ..jobs.job import JobStatus
 from ..jobs.limits import shortened
 from ..jobs.spec import JobSpec
@@ -59,6 +59,14 @@ class LogPiece(NamedTuple):
     cursor: str
     more: bool = False
     times: Sequence[tuple[int, float]] = ()
+
+
+class EventPage(NamedTuple):
+    """The next events of a job. `more`: further events are available now."""
+
+    events: Sequence[PlatformEvent]
+    cursor: str
+    more: bool = False
 
 
 class Sample(NamedTuple):

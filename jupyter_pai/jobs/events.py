@@ -18,6 +18,21 @@ class JobEvent:
     data: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class PlatformEvent:
+    """An event of a job on its platform. `time` is None if the platform does not keep it: then it is that of the fetch.
+
+    `instance` is empty for the whole job. An event with the `key` of an earlier one replaces it, such as one that the
+    platform counts up.
+    """
+
+    text: str
+    time: datetime | None = None
+    warning: bool = False
+    instance: str = ""
+    key: str = ""
+
+
 class LogChunk(NamedTuple):
     """Bytes of an instance's log as the job wrote them. `offset` is the position of the first byte.
 

@@ -25,12 +25,13 @@ from ...core.i18n import N_, _
 from ...core.secret import Secret
 from ...core.text import parse_size
 from ...jobs import datasets
+from ...jobs.events import PlatformEvent
 from ...jobs.job import Job, JobStatus
 from ...jobs.spec import SIZE, JobSpec
 from ...jobs.state_dir import Home, JobFolder, Packing
 from ..base import Caller, Capability, Check, Finding, Prepared, Submission, Trial
 from ..remote import RemoteBackend
-from ..reports import LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample
+from ..reports import EventPage, LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample
 from ..resources import Image, ImageQuery, InstanceType, Quota
 from . import logs
 from .api import RUNNING, PaiApi
@@ -284,15 +285,12 @@ class PaiBackend(RemoteBackend):
 
         return await logs.read_log(pages, cursor)
 
-    async def events(self, remote_id: str, known: int) -> Sequence[str]:
-        page = known // _EVENTS + 1
-        messages: list[str] = []
-        while events := await self.api.items(remote_id, "Events", once=True, PageNumber=page, PageSize=_EVENTS):
-            messages += events
-            page += 1
-            if len(events) < _EVENTS:
-                break
-        return messages[known % _EVENTS :]
+    async def events(self, remote_id: str, cursor: str) -> EventPage:
+        """The cursor is the number of known events; earlier ones never change."""
+        page, known = divmod(int(cursor or 0), _EVENTS)
+        texts = await self.api.items(remote_id, "Events", once=True, PageNumber=page + 1, PageSize=_EVENTS)
+        events = [PlatformEvent(str(text)) for text in texts[known:]]
+        return EventPage(events, str(page * _EVENTS + len(texts)), len(texts) == _EVENTS)
 
     async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
         report = await self._known(remote_id)

@@ -250,10 +250,13 @@ class RemoteBackendPromises(BackendPromises):
     @story
     async def test_events_go_on_where_they_were(self, bench: Bench) -> None:
         _job, remote_id, _report = await bench.finish("true")
-        events = list(await bench.backend.events(remote_id, 0))
-        assert all(events)
-        assert list(await bench.backend.events(remote_id, len(events))) == []
-        assert list(await bench.backend.events(remote_id, 1)) == events[1:]
+        events, cursor, _more = await bench.backend.events(remote_id, "")
+        assert all(event.text for event in events)
+        assert all(event.time <= now() for event in events if event.time)
+        again, last, more = await bench.another().events(remote_id, cursor)
+        assert {event.key for event in again} <= {event.key for event in events if event.key}
+        assert not more
+        assert bool(last) == bool(cursor)
 
     @story
     async def test_samples_are_those_after_a_time(self, bench: Bench) -> None:

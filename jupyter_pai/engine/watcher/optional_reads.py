@@ -121,11 +121,10 @@ class OptionalReads:
         self.notes.setdefault(kind, _(_NOTES[kind]).format(error=error))
 
     async def _fetch_events(self, backend: Backend, remote_id: str) -> bool:
-        stored = self.store.events.count(self.folder.id, "platform")
-        if texts := await backend.events(remote_id, stored):
-            future = self.store.events.add(self.folder.id, "platform", texts)
-            await asyncio.wrap_future(future)
-        return True
+        page = await backend.events(remote_id, self.store.events.cursor(self.folder.id))
+        if page.events:
+            await asyncio.wrap_future(self.store.events.add(self.folder.id, page.events, page.cursor))
+        return not page.more
 
     async def _fetch_samples(self, backend: Backend, remote_id: str) -> bool:
         stored = ResourceUsage(self.folder.usage).latest().values()

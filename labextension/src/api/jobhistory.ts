@@ -33,6 +33,18 @@ export function parseEvents(response: unknown): readonly IEvent[] {
   });
 }
 
+/** Return events with newer ones. An event of a platform replaces an earlier one with its key. */
+export function mergeEvents(events: readonly IEvent[], newer: readonly IEvent[]): readonly IEvent[] {
+  const all = [...events, ...newer];
+  const last = new Map(all.map(event => [eventKey(event), event.id]));
+  return all.filter(event => last.get(eventKey(event)) === event.id);
+}
+
+function eventKey({ id, kind, data }: IEvent): string {
+  const key = string(data['key']);
+  return kind === 'platform' && key ? `key ${key}` : `id ${id}`;
+}
+
 /**
  * Return the periods of a job's status in order. The times stored with the job take precedence over those of events:
  * they are more exact, and events are lost when the database is rebuilt.

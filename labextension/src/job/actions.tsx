@@ -56,7 +56,12 @@ function useJobActions({ engine, host, model, trans }: IProps, job: IJob): IJobA
       ? trans.__('Its log, metrics, code and these outputs are permanently deleted: %1.', files)
       : trans.__('Its log, metrics and code are permanently deleted. Its outputs are kept.');
     const stays = job.staysOnPlatform ? ` ${trans.__('Its platform cannot delete jobs, and keeps it.')}` : '';
-    const question = { title: trans.__('Delete %1?', job.name), text: text + stays, yes: trans.__('Delete'), warn: true };
+    const question = {
+      title: trans.__('Delete %1?', job.name),
+      text: text + stays,
+      yes: trans.__('Delete'),
+      warn: true
+    };
     if (await host.confirm(question)) {
       await engine.call('delete', parameters);
       model.markDeleted(trans.__('The job was deleted.'));

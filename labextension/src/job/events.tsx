@@ -61,7 +61,9 @@ function describeEvent({ kind, data }: IEvent, trans: TranslationBundle): [strin
     return [statusName(status, trans), string(data['reason'])];
   }
   if (kind === 'platform') {
-    return [trans.__('platform'), string(data['text'])];
+    const instance = string(data['instance']);
+    const title = data['warning'] === true ? trans.__('warning of the platform') : trans.__('platform');
+    return [instance ? `${title} (${instance})` : title, string(data['text'])];
   }
   if (kind !== 'detail') {
     return [kind, Object.keys(data).length ? JSON.stringify(data) : ''];

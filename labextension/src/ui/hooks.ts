@@ -7,7 +7,7 @@ import * as React from 'react';
 import type { IErrorMessage } from '../api/engine.js';
 import { errorMessageOf } from '../api/engine.js';
 import type { IEvent } from '../api/jobhistory.js';
-import { eventsKey, parseEvents } from '../api/jobhistory.js';
+import { eventsKey, mergeEvents, parseEvents } from '../api/jobhistory.js';
 import type { ITabProps } from './context.js';
 
 /** An action started by the user. While `isBusy`, starting it again has no effect. */
@@ -78,7 +78,7 @@ export function useEvents({ engine, model, isVisible }: ITabProps): [readonly IE
       if (!newEvents.length) {
         return known.current;
       }
-      known.current = [...known.current, ...newEvents];
+      known.current = mergeEvents(known.current, newEvents);
     }
   };
   const [events, error] = useQuery(fetch, model.job ? eventsKey(model.job) : '', isVisible && model.job !== null);

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 
 import {
   eventsKey,
+  mergeEvents,
   ownChannels,
   parseEvents,
   remainingTime,
@@ -124,4 +125,16 @@ test('accepts links to web pages only', () => {
   ]) {
     assert.equal(safeLink(bad), null);
   }
+});
+
+test('replaces an event of a platform that is counted up', () => {
+  const event = (id: number, kind: string, data: Record<string, unknown>) => ({ id, time: id, kind, data });
+  const parsed = (...events: readonly object[]) => parseEvents({ events });
+  const first = parsed(event(1, 'platform', { text: 'pulled', key: 'pull' }), event(2, 'status', { key: 'pull' }));
+  const newer = parsed(event(3, 'platform', { text: 'other' }), event(4, 'platform', { text: 'again', key: 'pull' }));
+  assert.deepEqual(
+    mergeEvents(first, newer).map(({ id }) => id),
+    [2, 3, 4]
+  );
+  assert.deepEqual(mergeEvents([], first), first);
 });

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from jupyter_pai.backends.base import Backend
-from jupyter_pai.backends.reports import LogPiece, PointPage, Report, Sample
+from jupyter_pai.backends.reports import EventPage, LogPiece, PointPage, Report, Sample
 from jupyter_pai.config.settings import ProfileSettings
 from jupyter_pai.core.errors import NotFound, PaiError, Unreachable
 from jupyter_pai.engine.watcher.remote_metrics import RemoteMetrics
 from jupyter_pai.engine.watcher.remote_sync import RemoteLog, RemoteSync
 from jupyter_pai.engine.watcher.timings import Timings
-from jupyter_pai.jobs.events import MetricPoint
+from jupyter_pai.jobs.events import MetricPoint, PlatformEvent
 from jupyter_pai.jobs.logs.file import LogFile
 from jupyter_pai.jobs.metrics.query import ResourceUsage
 from jupyter_pai.jobs.metrics.series import SeriesWriter
@@ -66,10 +66,11 @@ class Platform(Backend):
         times = times[max(sum(not offset for offset, _time in times) - 1, 0) :]
         return LogPiece(self.logs[instance][start:end], str(end), end < len(self.logs[instance]), times)
 
-    async def events(self, remote_id: str, known: int) -> Sequence[str]:
+    async def events(self, remote_id: str, cursor: str) -> EventPage:
+        known = int(cursor or 0)
         self.asked["events"].append(known)
         self._fail("events")
-        return self.texts[known:]
+        return EventPage([PlatformEvent(text) for text in self.texts[known:]], str(len(self.texts)))
 
     async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
         self.asked["samples"].append(after)
@@ -295,7 +296,7 @@ def test_unanswered_request_delays_neither_the_log_nor_other_data(
         assert await remote.sync(platform, "r1", ended=True)
         assert not remote.is_settled
         assert (place.log / "master-0").read_bytes() == b"1\n"
-        assert store.events.count(place.id, "platform") == 1
+        assert store.events.cursor(place.id) == "1"
         platform.gate.set()
         assert await remote.optional.settle()
         # The last request follows the one that was running at the end.

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,6 +25,7 @@ from jupyter_pai.core.errors import BadInput, Conflict, NotFound, StateError
 from jupyter_pai.core.i18n import _, ngettext, use_language
 from jupyter_pai.engine.data import disk
 from jupyter_pai.jobs import limits
+from jupyter_pai.jobs.events import PlatformEvent
 from jupyter_pai.jobs.job import Job, JobStatus, now
 from jupyter_pai.jobs.spec import parse_spec
 from jupyter_pai.jobs.state_dir import ExcludedPath, Home, JobFolder, Packing
@@ -187,28 +188,63 @@ def test_event_names_the_changed_fields(store: Store) -> None:
     assert details == [{"fields": ["reason"]}, {"fields": ["pinned"], "pinned": True}]
 
 
-def test_events_are_counted_by_kind(store: Store) -> None:
+def platform_events(store: Store) -> list[dict[str, Any]]:
+    return [event.data for event in store.events.read(limit=5000) if event.kind == "platform"]
+
+
+def test_events_of_a_platform_have_times_and_a_cursor(store: Store) -> None:
     store.jobs.insert(job(), "key", "").result()
-    store.events.add("aaaa", "note", ["one", "two"]).result()
-    assert (store.events.count("aaaa", "note"), store.events.count("aaaa", "status")) == (2, 1)
-    assert store.events.count("bbbb", "note") == 0
-    assert [(event.kind, event.data) for event in store.events.read(limit=2, after=1)] == [
-        ("note", {"text": "one"}),
-        ("note", {"text": "two"}),
+    assert store.events.cursor("aaaa") == ""
+    time = datetime(2026, 1, 2, tzinfo=UTC)
+    events = [PlatformEvent("one", time), PlatformEvent("two", warning=True, instance="worker-1")]
+    store.events.add("aaaa", events, "c1").result()
+    store.events.add("aaaa", [PlatformEvent("three")], "c2").result()
+    assert (store.events.cursor("aaaa"), store.events.cursor("bbbb")) == ("c2", "")
+    assert platform_events(store) == [
+        {"text": "one"},
+        {"text": "two", "warning": True, "instance": "worker-1"},
+        {"text": "three"},
     ]
-    assert store.events.last_id() == 3
+    first, second, _third = (event.time for event in store.events.read() if event.kind == "platform")
+    assert first == time
+    assert second > time
+    assert store.events.last_id() == 4
     assert store.events.read(job_id="bbbb") == []
+
+
+def test_counted_event_replaces_the_earlier_one(store: Store) -> None:
+    store.jobs.insert(job(), "key", "").result()
+    for n in range(3):
+        store.events.add("aaaa", [PlatformEvent(f"pulled {n} times", key="pull")], str(n)).result()
+        store.events.add("aaaa", [PlatformEvent(f"single {n}")], str(n)).result()
+    assert [data["text"] for data in platform_events(store)] == ["single 0", "single 1", "pulled 2 times", "single 2"]
+    twice = [PlatformEvent("pulled 3 times", key="pull"), PlatformEvent("pulled 4 times", key="pull")]
+    store.events.add("aaaa", twice, "4").result()
+    assert [data["text"] for data in platform_events(store)][3:] == ["pulled 4 times"]
+    assert store.events.cursor("aaaa") == "4"
+
+
+def test_events_without_a_cursor_are_replaced(store: Store, tmp_path: Path) -> None:
+    """Earlier versions counted them. All are fetched again."""
+    store.jobs.insert(job(), "key", "").result()
+    with contextlib.closing(sqlite3.connect(tmp_path / "pai.sqlite3")) as database, database:
+        row = ("aaaa", 1.0, "platform", '{"text": "old"}')
+        database.execute("INSERT INTO event (job_id, time, kind, data) VALUES (?, ?, ?, ?)", row)
+    assert [data["text"] for data in platform_events(store)] == ["old"]
+    store.events.add("aaaa", [PlatformEvent("old"), PlatformEvent("new")], "2").result()
+    assert [data["text"] for data in platform_events(store)] == ["old", "new"]
 
 
 def test_events_of_a_platform_are_bounded(store: Store) -> None:
     store.jobs.insert(job(), "key", "").result()
-    store.events.add("aaaa", "platform", ["x" * 10_000, *map(str, range(800))]).result()
-    store.events.add("aaaa", "platform", [*map(str, range(800))]).result()
-    store.events.add("aaaa", "platform", ["late"]).result()
-    texts = [event.data["text"] for event in store.events.read(limit=5000) if event.kind == "platform"]
-    assert len(texts) == limits.MOST_EVENTS == 1_000
-    assert texts[0] == "x" * 3_999 + "…"
-    assert texts[-2:] == ["197", "Further events were omitted."]
+    texts = [["x" * 10_000, *map(str, range(800))], [*map(str, range(800))], ["late"]]
+    for n, some in enumerate(texts):
+        store.events.add("aaaa", [PlatformEvent(text) for text in some], str(n)).result()
+    stored = [data["text"] for data in platform_events(store)]
+    assert len(stored) == limits.MOST_EVENTS == 1_000
+    assert stored[0] == "x" * 3_999 + "…"
+    assert stored[-2:] == ["197", "Further events were omitted."]
+    assert store.events.cursor("aaaa") == "1"
 
 
 def test_labels_of_a_job_are_bounded(store: Store) -> None:

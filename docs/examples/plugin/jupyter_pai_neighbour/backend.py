@@ -17,6 +17,7 @@ from jupyter_pai import (
     Caller,
     Capability,
     Check,
+    EventPage,
     Finding,
     Home,
     InstanceType,
@@ -24,6 +25,7 @@ from jupyter_pai import (
     JobFolder,
     JobSpec,
     LogPiece,
+    PlatformEvent,
     Prepared,
     ProfileSettings,
     RemoteBackend,
@@ -46,6 +48,7 @@ __all__ = ["NeighbourBackend", "NeighbourOptions", "NeighbourSettings"]
 
 _REPORTS = TypeAdapter(dict[str, Report])
 _INSTANCES = TypeAdapter(list[InstanceType])
+_EVENTS = TypeAdapter(list[PlatformEvent])
 
 
 class NeighbourSettings(ProfileSettings):
@@ -185,8 +188,12 @@ class NeighbourBackend(RemoteBackend):
         times = [(int(offset), float(time)) for offset, time in piece["times"]]
         return LogPiece(data, str(start + len(data)), more=bool(piece["more"]), times=times)
 
-    async def events(self, remote_id: str, known: int) -> Sequence[str]:
-        return list((await self._ask("GET", f"/jobs/{remote_id}/events"))["events"][known:])
+    async def events(self, remote_id: str, cursor: str) -> EventPage:
+        """The cursor is the number of events without a count; the one that is counted up comes each time."""
+        found = _EVENTS.validate_python((await self._ask("GET", f"/jobs/{remote_id}/events"))["events"])
+        single = [event for event in found if not event.key]
+        counted = [event for event in found if event.key]
+        return EventPage([*single[int(cursor or 0) :], *counted], str(len(single)))
 
     async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
         found = await self._ask("GET", f"/jobs/{remote_id}/samples", after=after)

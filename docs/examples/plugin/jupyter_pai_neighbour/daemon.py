@@ -17,6 +17,7 @@ import signal
 import socket
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
@@ -29,7 +30,19 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler, stream_request_body
 
-from jupyter_pai import Caller, Home, InstanceType, Job, JobFolder, Report, Secret, errors, parse_options
+from jupyter_pai import (
+    Caller,
+    Home,
+    InstanceType,
+    Job,
+    JobFolder,
+    JobStatus,
+    PlatformEvent,
+    Report,
+    Secret,
+    errors,
+    parse_options,
+)
 from jupyter_pai.backends.local.backend import LocalBackend
 from jupyter_pai.backends.local.options import LocalSettings
 from jupyter_pai.jobs.logs.file import LogFile, instances
@@ -44,6 +57,7 @@ __all__ = ["Neighbour", "main"]
 _PIECE = 1 << 18
 _MOST, _LARGEST_CODE = 1 << 40, 1 << 30
 _REPORTS, _INSTANCES = TypeAdapter(dict[str, Report]), TypeAdapter(list[InstanceType])
+_EVENTS = TypeAdapter(list[PlatformEvent])
 
 
 class Neighbour:
@@ -55,6 +69,7 @@ class Neighbour:
         self.local = LocalBackend(LocalSettings(backend="local"), self.home)
         self.shelves = Shelves(place)
         self._taking = asyncio.Lock()
+        self._asked: Counter[str] = Counter()
 
     async def take(self, job: Job, code: bytes, values: Mapping[str, Secret]) -> None:
         """Start a job with its packed code, unless it is here: whoever got no answer asks again."""
@@ -108,14 +123,18 @@ class Neighbour:
             "report": _REPORTS.dump_python(await self.local.poll([folder.id]), mode="json")[folder.id],
         }
 
-    async def events(self, job_id: str) -> list[str]:
-        """What there is to be told of a job's life: more of it later on, never something else."""
-        report = await self.report(self.folder(job_id).id)
-        told = [f"{socket.gethostname()} took the job"]
+    async def events(self, job_id: str) -> list[PlatformEvent]:
+        """What there is to be told of a job's life. The last event is counted up, and replaces itself."""
+        job = Job.model_validate_json(self.folder(job_id).record.read_text("utf-8"))
+        report = await self.report(job.id)
+        told = [PlatformEvent(f"{socket.gethostname()} took the job", job.submitted_at)]
         if report.started_at:
-            told.append(f"begun at {report.started_at:%H:%M:%S} UTC")
+            told.append(PlatformEvent("begun", report.started_at, instance="worker-0"))
         if report.ended_at:
-            told.append(f"ended at {report.ended_at:%H:%M:%S} UTC: {report.status}")
+            failed = report.status is not JobStatus.SUCCEEDED
+            told.append(PlatformEvent(f"ended: {report.status}", report.ended_at, warning=failed))
+        self._asked[job_id] += 1
+        told.append(PlatformEvent(f"asked for events {self._asked[job_id]} times", key="asked"))
         return told
 
     def latest(self, before: datetime | None, limit: int) -> list[JobFolder]:
@@ -182,7 +201,7 @@ class _Part(_Handler):
     async def get(self, job_id: str, part: str) -> None:
         folder = self.neighbour.folder(job_id)
         if part == "events":
-            self.finish({part: await self.neighbour.events(job_id)})
+            self.finish({part: _EVENTS.dump_python(await self.neighbour.events(job_id), mode="json")})
         elif part == "instances":
             self.finish({part: instances(folder.log)})
         else:
