@@ -167,6 +167,10 @@ class Backend(ABC):
     job_label: ClassVar[str] = ""
     # TensorBoards run by the platform; None if it runs none.
     boards: Boards | None = None
+    # Whether the platform has a place for inputs of this machine, and for outputs. Without one, `input_uri` or
+    # `output_uri` is empty.
+    stores_inputs: bool = True
+    stores_outputs: bool = True
 
     def __init__(self, settings: ProfileSettings, home: Home) -> None:
         self.settings = settings

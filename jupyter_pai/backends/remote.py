@@ -27,8 +27,8 @@ class RemoteBackend(Backend):
 
     @abstractmethod
     async def output_uri(self, job: Job) -> str:
-        """Return the storage folder for a job's outputs: the spec's `output_path` if set; empty if they are not kept.
-        Called before the submit, too, with a job of another id."""
+        """Return the storage folder for a job's outputs: the spec's `output_path` if set; empty if they are not
+        kept."""
 
     @abstractmethod
     async def input_uri(self) -> str:

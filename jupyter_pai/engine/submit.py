@@ -291,14 +291,14 @@ class Submitter:
         await self._read_secrets(spec)
         staging = staging_plan(spec, backend)
         if Capability.RUNS_HERE not in backend.capabilities:
-            await check_inputs(backend, staging)
+            check_inputs(backend, staging)
         in_place = {channel: uri for channel, uri in staging.inputs.items() if channel not in staging.channels}
         with field_from_message(JobSpec.model_fields):
             check = await backend.check(spec.model_copy(update={"inputs": in_place}), Caller(plan.request.python))
             spec, check = await backend.resolve(spec, check)
         if Capability.PAID in backend.capabilities:
             check = check.paid(spec, backend.run_time_limit(spec))
-        if Capability.RUNS_HERE not in backend.capabilities and (lost := await lost_outputs(backend, spec)):
+        if Capability.RUNS_HERE not in backend.capabilities and (lost := lost_outputs(backend, spec)):
             check = replace(check, questions=(*check.questions, lost))
         hub_note = hub.hub_note() if Capability.RUNS_HERE in backend.capabilities else ""
         check = replace(check, notes=(*check.notes, *plan.notes, *secret_notes, *filter(None, [hub_note])))

@@ -35,7 +35,8 @@ def test_demo_uses_neither_state_nor_profiles_of_the_user(tmp_path: Path) -> Non
     (tmp_path / ".jupyter").mkdir()
     (tmp_path / ".jupyter/jupyter_pai.toml").write_text('default = "mine"\n[profiles.mine]\nbackend = "pai"\n')
     command = [sys.executable, "-m", "binder.demo", "--notebook", "tutorial.ipynb"]
-    environment = {**os.environ, "HOME": str(tmp_path)}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("JUPYTER_")}
+    environment = {**kept, "HOME": str(tmp_path)}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert f"file://{ROOT}/build/state/jobs/" in done.stdout

@@ -28,7 +28,6 @@ from ...core.filesystem import replace_file
 from ...core.i18n import _
 from ...core.lease import Lease
 from ...jobs.datasets import is_dataset
-from ...jobs.job import Job, JobStatus, now
 from ...jobs.spec import JobSpec
 from ...jobs.state_dir import state_errors
 from ...storage.base import Progress, Storage
@@ -75,13 +74,13 @@ def staging_plan(spec: JobSpec, backend: Backend) -> StagingPlan:
     return StagingPlan(spec.inputs, tuple(channels))
 
 
-async def check_inputs(backend: Backend, plan: StagingPlan) -> None:
-    """Check that a remote platform has a place for the inputs to copy.
+def check_inputs(backend: Backend, plan: StagingPlan) -> None:
+    """Check that a remote platform has a place for the inputs to copy. Sends no request.
 
     Raises:
         SpecError: naming the input, if it has none.
     """
-    if plan.channels and not await backend.input_uri():
+    if plan.channels and not backend.stores_inputs:
         channel = plan.channels[0]
         raise SpecError(
             _("The input `{channel}`: the backend `{name}` has no storage for files of this machine: {uri}").format(
@@ -91,13 +90,11 @@ async def check_inputs(backend: Backend, plan: StagingPlan) -> None:
         ).at(f"inputs.{channel}")
 
 
-async def lost_outputs(backend: Backend, spec: JobSpec) -> str:
-    """Return the question whether a job may lose the outputs that its platform does not keep; empty if it keeps all."""
+def lost_outputs(backend: Backend, spec: JobSpec) -> str:
+    """Return the question whether a job may lose the outputs that its platform does not keep; empty if it keeps all.
+    Sends no request."""
     channels = [channel for channel in spec.channels if channel not in spec.outputs]
-    draft = Job(
-        id="draft", spec=spec, backend=backend.name, profile=spec.profile, status=JobStatus.STARTING, submitted_at=now()
-    )
-    if not channels or await backend.output_uri(draft):
+    if backend.stores_outputs or spec.output_path or not channels:
         return ""
     return _(
         "The backend `{name}` keeps no outputs: what the job writes to {channels} is lost at its end. "

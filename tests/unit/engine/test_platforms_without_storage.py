@@ -22,7 +22,9 @@ from .test_remote_sync import Platform
 
 @pytest.fixture
 def platform(tmp_path: Path) -> Platform:
-    return Platform(Home(tmp_path))
+    made = Platform(Home(tmp_path))
+    made.stores_inputs = made.stores_outputs = False
+    return made
 
 
 def spec(**fields: object) -> JobSpec:
@@ -32,28 +34,26 @@ def spec(**fields: object) -> JobSpec:
 def test_input_of_this_machine_is_refused_by_its_field(platform: Backend) -> None:
     plan = StagingPlan({"other": "oss://b/x", "train": "/data/train.csv"}, ("train",))
     with pytest.raises(SpecError, match=r"scripted.*no storage.*/data/train\.csv") as caught:
-        asyncio.run(check_inputs(platform, plan))
+        check_inputs(platform, plan)
     assert "inputs.train" in str(caught.value.details["faults"])
-    asyncio.run(check_inputs(platform, StagingPlan({"other": "oss://b/x"}, ())))
+    check_inputs(platform, StagingPlan({"other": "oss://b/x"}, ()))
 
 
 def test_outputs_that_are_not_kept_are_a_question(platform: Backend) -> None:
-    question = asyncio.run(lost_outputs(platform, spec()))
+    question = lost_outputs(platform, spec())
     assert "scripted" in question
     assert "model, checkpoints, tensorboard" in question
     assert "--output-path" in question
-    one = asyncio.run(lost_outputs(platform, spec(outputs={"model": "oss://bucket/model/"})))
+    one = lost_outputs(platform, spec(outputs={"model": "oss://bucket/model/"}))
     assert "checkpoints" in one
     assert "model," not in one
+    assert lost_outputs(platform, spec(output_path="oss://bucket/all/")) == ""
     every = {channel: f"oss://bucket/{channel}/" for channel in spec().channels}
-    assert asyncio.run(lost_outputs(platform, spec(outputs=every))) == ""
+    assert lost_outputs(platform, spec(outputs=every)) == ""
 
 
 class Keeping(Platform):
     """Knows the places of outputs after the submit."""
-
-    async def output_uri(self, job: object) -> str:
-        return "scripted://outputs/"
 
     async def job(self, remote_id: str) -> RemoteJob:
         self._fail("job")
@@ -63,7 +63,7 @@ class Keeping(Platform):
 
 def test_outputs_are_known_after_a_lost_reply(tmp_path: Path) -> None:
     platform, ours = Keeping(Home(tmp_path)), job()
-    assert asyncio.run(lost_outputs(platform, spec())) == ""
+    assert lost_outputs(platform, spec()) == ""
     found = asyncio.run(recovered(platform, ours, "r1"))
     assert found == Submission("r1", outputs={"model": "scripted://outputs/r1/model/"})
     own = ours.model_copy(update={"outputs": {"logs": "oss://b/logs/"}})

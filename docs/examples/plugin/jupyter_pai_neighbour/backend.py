@@ -91,6 +91,7 @@ class NeighbourBackend(RemoteBackend):
     )
     settings_model: ClassVar[type[ProfileSettings]] = NeighbourSettings
     options_model: ClassVar[type[BaseModel] | None] = NeighbourOptions
+    stores_inputs = False
     settings: NeighbourSettings
 
     def __init__(self, settings: ProfileSettings, home: Home) -> None:
