@@ -115,7 +115,7 @@ def test_damaged_files_complete_nothing(complete: Complete, home: Home, damaged:
 def test_completion_loads_neither_engine_nor_network(home: Home, folder: Path, engine: EmbeddedClient) -> None:
     submit(engine, "true", name="baseline").wait()
     output = folder / "completions"
-    for line in ("jupyter-pai show b", "jupyter-pai submit --profile l", "jupyter-pai submit --secret H"):
+    for line in ("jupyter-pai show baselin", "jupyter-pai submit --profile l", "jupyter-pai submit --secret H"):
         protocol = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_STDOUT_FILENAME": str(output)}
         protocol |= {"COMP_LINE": line, "COMP_POINT": str(len(line))}
         command = [sys.executable, "-X", "importtime", "-m", "jupyter_pai"]

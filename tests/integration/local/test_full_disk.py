@@ -137,7 +137,8 @@ def test_endpoints_work_on_a_full_disk_and_free_it(disk: Disk, jobs: list[str], 
         findings = {finding["what"]: finding for finding in rest("GET", "doctor")["findings"]}
         assert "No space left on device" in findings["state folder"]["text"]
         rest("POST", f"jobs/{jobs[5]}/stop")
-        until(lambda: not processes_of(jobs[5]))
+        until(lambda: rest("GET", f"jobs/{jobs[5]}")["ended_at"])
+        assert not processes_of(jobs[5])
         rest("DELETE", f"jobs/{jobs[0]}")
         rest("DELETE", f"jobs/{jobs[5]}")
         assert len(rest("POST", "prune", {"keep": 3})["jobs"]) == 1
