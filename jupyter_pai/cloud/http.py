@@ -97,8 +97,9 @@ class Transport:
     """Sends the calls of one account, at most `pace` per second, in bursts of the same size.
 
     `read` gets every response, since some platforms report errors with the status 200. It returns None for an answer,
-    and the meaning of an error otherwise. Redirects are not followed: `read` decides. `ca_file` has certificates of
-    authorities that are trusted besides the usual ones; empty for none.
+    and the meaning of an error otherwise. A ValueError means that the response is incomplete. Redirects are not
+    followed: `read` decides. `ca_file` has certificates of authorities that are trusted besides the usual ones; empty
+    for none.
 
     Accounts of the same name share their rate limits.
     """
@@ -155,9 +156,9 @@ class Transport:
                 )
         except (httpx.TransportError, httpx.DecodingError, TimeoutError) as error:
             raise _lost(call, error) from None
-        if refusal := self.read(response):
-            raise self._refused(call, refusal, response.status_code)
         try:
+            if refusal := self.read(response):
+                raise self._refused(call, refusal, response.status_code)
             return parse(response)
         except ValueError as error:
             raise _lost(call, error) from None

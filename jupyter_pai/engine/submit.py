@@ -360,8 +360,7 @@ class Submitter:
             copy = await stage_inputs(self.storages, plan.staging, profile, plan.backend)
             inputs = await asyncio.to_thread(copy, check_progress)
         code = plan.packed
-        size = code.archive.stat().st_size
-        if code.files and (uri := await plan.backend.code_uri(code.digest, size)):
+        if code.files and (uri := await plan.backend.code_uri(code.digest, code.archive.stat().st_size)):
             await asyncio.to_thread(upload_code, self.storages.of(uri, profile), uri, code.archive, code.hashes)
         return inputs
 

@@ -179,7 +179,7 @@ class PaiBackend(RemoteBackend):
     async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
         target = Destination(
             await self.account.workspace_id(),
-            await self.code_uri(job.source_digest, 0) if job.source_files else "",
+            await self.code_uri(job.source_digest, folder.source.stat().st_size) if job.source_files else "",
             self.home.id,
             self.run_time_limit(job.spec) or None,
             parse_size(self.settings.files_limit or "0"),

@@ -116,8 +116,7 @@ def read_refusal(response: httpx.Response, what: str, key: AccessKey) -> Refusal
     if isinstance(error, PermissionDenied) and action:  # An administrator has to grant it.
         error.details["action"] = action
         error.fix = _("Ask an administrator of the account for the RAM action `{action}`.").format(action=action)
-    again = isinstance(error, Throttled) or code == "SignatureNonceUsed"
-    return Refusal(error, again, wait, unclear=response.is_success)
+    return Refusal(error, isinstance(error, Throttled) or code == "SignatureNonceUsed", wait)
 
 
 def error_of(

@@ -166,7 +166,9 @@ class _Operation:
 
     def refusal(self, response: httpx.Response) -> Refusal | None:
         assert self.key
-        if response.is_success and response.content.lstrip()[:1] in (b"{", b""):
+        if response.is_success:
+            if response.content.lstrip()[:1] not in (b"{", b""):
+                raise ValueError("no JSON object")
             return None
         return read_refusal(response, f"{self.service.name} {self.action}", self.key)
 

@@ -121,10 +121,12 @@ class OptionalReads:
         self.notes.setdefault(kind, _(_NOTES[kind]).format(error=error))
 
     async def _fetch_events(self, backend: Backend, remote_id: str) -> bool:
-        page = await backend.events(remote_id, self.store.events.cursor(self.folder.id))
+        cursor = self.store.events.cursor(self.folder.id)
+        page = await backend.events(remote_id, cursor)
         if page.events:
             await asyncio.wrap_future(self.store.events.add(self.folder.id, page.events, page.cursor))
-        return not page.more
+        # The cursor stays if no more events are kept.
+        return not page.more or self.store.events.cursor(self.folder.id) == cursor
 
     async def _fetch_samples(self, backend: Backend, remote_id: str) -> bool:
         stored = ResourceUsage(self.folder.usage).latest().values()

@@ -71,17 +71,13 @@ class LogFile:
         place = self.size
         with open(self.path, "ab", opener=_private) as file:
             file.write(data)
-        with open(self.index, "a+b", opener=_private) as file:
-            end = file.seek(0, os.SEEK_END)
-            file.seek(max(end - _INDEX.size, 0))
-            latest = _INDEX.unpack(file.read())[1] if end else -math.inf
-            entries: list[bytes] = []
+        with open(self.index, "ab", opener=_private) as file:
+            last = self.times(max(file.tell() // _INDEX.size - 1, 0))
+            latest = last[-1][1] if last else -math.inf
             for offset, time in times:
-                # The bytes before the first time of a log belong to it.
-                if time >= latest + _RESOLUTION or (not end and not entries):
-                    latest = max(time, latest)
-                    entries.append(_INDEX.pack(place + offset, latest))
-            file.write(b"".join(entries))
+                if time >= latest + _RESOLUTION:
+                    file.write(_INDEX.pack(place + offset, time))
+                    latest = time
 
     def cut(self, size: int) -> None:
         """Truncate the log to `size` bytes, with its indexes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -26,21 +26,21 @@ class EventTable(StoreTable):
     def add(self, db: sqlite3.Connection, job_id: str, events: Sequence[PlatformEvent], cursor: str) -> None:
         """Add events of a platform, and its cursor after them. An event replaces an earlier one with its key. The last
         one within the limit reports that further ones are omitted."""
-        if _count(db, job_id) >= MOST_EVENTS:
+        known = dict(_stored(db, job_id))
+        if len(known) >= MOST_EVENTS:
             return
-        if not _cursor(db, job_id):  # Those of an earlier version have none: all are fetched again.
-            db.execute("DELETE FROM event WHERE job_id = ? AND kind = ?", (job_id, _PLATFORM))
-        for key in {event.key for event in events if event.key}:
-            earlier = "DELETE FROM event WHERE job_id = ? AND kind = ? AND json_extract(data, '$.key') = ?"
-            db.execute(earlier, (job_id, _PLATFORM, key))
-        latest = {event.key or str(n): event for n, event in enumerate(events)}
-        room = MOST_EVENTS - _count(db, job_id)
-        kept = [_stored(event) for event in [*latest.values()][:room]]
-        if kept:
+        latest = {event.key[:_LONGEST_NAME] or n: event for n, event in enumerate(events)}
+        # Events of an earlier version have no cursor: all are fetched again.
+        keeps = any("cursor" in data for data in known.values())
+        replaced = [number for number, data in known.items() if not keeps or data.get("key") in latest]
+        db.executemany("DELETE FROM event WHERE id = ?", [(number,) for number in replaced])
+        room = MOST_EVENTS - len(known) + len(replaced)
+        added = [_fields(event) for event in [*latest.values()][:room]]
+        if added:
             if len(latest) >= room:
-                kept[-1] = (None, {"text": text_to_json(_("Further events were omitted."))})
-            kept[-1][1]["cursor"] = cursor
-        for time, data in kept:
+                added[-1] = (None, {"text": text_to_json(_("Further events were omitted."))})
+            added[-1][1]["cursor"] = cursor
+        for time, data in added:
             add_event(db, job_id, _PLATFORM, data, time)
 
     @query
@@ -56,7 +56,7 @@ class EventTable(StoreTable):
     @query
     def cursor(self, db: sqlite3.Connection, job_id: str) -> str:
         """Return the platform's cursor after the stored events of a job; empty if there is none."""
-        return _cursor(db, job_id)
+        return next((str(data["cursor"]) for _number, data in _stored(db, job_id) if "cursor" in data), "")
 
     @query
     def last_id(self, db: sqlite3.Connection) -> int:
@@ -64,21 +64,17 @@ class EventTable(StoreTable):
         return int(db.execute("SELECT coalesce(max(id), 0) FROM event").fetchone()[0])
 
 
-def _count(db: sqlite3.Connection, job_id: str) -> int:
-    rows = db.execute("SELECT count(*) FROM event WHERE job_id = ? AND kind = ?", (job_id, _PLATFORM))
-    return int(rows.fetchone()[0])
+def _stored(db: sqlite3.Connection, job_id: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield number and data of the platform's events of a job, newest first; no data of a damaged row."""
+    rows = db.execute("SELECT id, data FROM event WHERE job_id = ? AND kind = ? ORDER BY id DESC", (job_id, _PLATFORM))
+    for number, text in rows:
+        data: Any = None
+        with suppress(ValueError, TypeError):
+            data = json.loads(text)
+        yield number, data if isinstance(data, dict) else {}
 
 
-def _cursor(db: sqlite3.Connection, job_id: str) -> str:
-    query = "SELECT data FROM event WHERE job_id = ? AND kind = ? ORDER BY id DESC"
-    for (data,) in db.execute(query, (job_id, _PLATFORM)):
-        with suppress(ValueError, TypeError, AttributeError):  # A damaged row.
-            if cursor := json.loads(data).get("cursor"):
-                return str(cursor)
-    return ""
-
-
-def _stored(event: PlatformEvent) -> tuple[float | None, dict[str, Any]]:
+def _fields(event: PlatformEvent) -> tuple[float | None, dict[str, Any]]:
     """Return the time and the data of an event."""
     data: dict[str, Any] = {"text": text_to_json(shortened(event.text))}
     if event.warning:

@@ -42,7 +42,7 @@ class Platform(Backend):
         self.piece = piece
         self.logs: dict[str, bytes] = {}
         self.times: list[tuple[int, float]] = []
-        self.steps = 0
+        self.steps, self.page = 0, 5000
         self.texts: list[str] = []
         self.used: list[Sample] = []
         self.values: dict[str, list[float]] = {}
@@ -70,7 +70,8 @@ class Platform(Backend):
         known = int(cursor or 0)
         self.asked["events"].append(known)
         self._fail("events")
-        return EventPage([PlatformEvent(text) for text in self.texts[known:]], str(len(self.texts)))
+        texts = self.texts[known : known + self.page]
+        return EventPage([PlatformEvent(text) for text in texts], str(known + len(texts)), len(texts) == self.page)
 
     async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
         self.asked["samples"].append(after)
@@ -223,6 +224,20 @@ def test_events_and_samples_come_once(place: JobFolder, platform: Platform, stor
     assert [point.value for point in usage.read("system/gpu_memory")] == [4.0, 4.5, 8.0]
     assert platform.asked["events"] == [0, 2]
     assert platform.asked["samples"] == [0.0, 20.0]
+
+
+def test_events_beyond_the_limit_are_not_fetched_for_ever(place: JobFolder, platform: Platform, store: Store) -> None:
+    platform.page = 400
+    platform.texts = [str(n) for n in range(3000)]
+    remote = RemoteSync(place, store, NOW)
+
+    async def run() -> None:
+        assert await remote.sync(platform, "r1", ended=True)
+        assert await remote.optional.settle(30)
+
+    asyncio.run(run())
+    assert platform.asked["events"] == [0, 400, 800, 1200]
+    assert remote.notes == []
 
 
 def test_requests_have_a_pace_and_a_last_one_at_the_end(place: JobFolder, platform: Platform, store: Store) -> None:

@@ -179,6 +179,13 @@ def test_times_of_a_log_never_decrease(folder: Path) -> None:
     assert log.time_at(6) == 12.0
 
 
+def test_torn_index_of_times_is_continued(folder: Path) -> None:
+    log = LogFile(folder, "worker-0")
+    log.index.write_bytes(b"torn")
+    log.append(b"abc", [(0, 10.0)])
+    assert log.read(0, 3) == b"abc"
+
+
 def line_of(data: bytes, end: int, *, is_open: bool) -> Line:
     """Return what `read_lines` returns for one line; `end` is the offset after it."""
     if is_open:

@@ -224,6 +224,19 @@ def test_counted_event_replaces_the_earlier_one(store: Store) -> None:
     assert store.events.cursor("aaaa") == "4"
 
 
+def test_keys_of_events_are_no_numbers_and_may_be_long(store: Store, tmp_path: Path) -> None:
+    store.jobs.insert(job(), "key", "").result()
+    store.events.add(
+        "aaaa", [PlatformEvent("first"), PlatformEvent("second"), PlatformEvent("k", key="1")], "1"
+    ).result()
+    assert [data["text"] for data in platform_events(store)] == ["first", "second", "k"]
+    with contextlib.closing(sqlite3.connect(tmp_path / "pai.sqlite3")) as database, database:
+        database.execute("UPDATE event SET data = '{' WHERE data LIKE '%second%'")
+    for n in range(2):
+        store.events.add("aaaa", [PlatformEvent(f"long {n}", key="x" * 300)], "2").result()
+    assert [data["text"] for data in platform_events(store)] == ["first", "k", "long 1"]
+
+
 def test_events_without_a_cursor_are_replaced(store: Store, tmp_path: Path) -> None:
     """Earlier versions counted them. All are fetched again."""
     store.jobs.insert(job(), "key", "").result()

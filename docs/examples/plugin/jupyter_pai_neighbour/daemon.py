@@ -72,7 +72,7 @@ class Neighbour:
         self._asked: Counter[str] = Counter()
 
     async def take(self, job: Job, code: bytes, values: Mapping[str, Secret]) -> None:
-        """Start a job with its packed code, unless it is here: whoever got no answer asks again."""
+        """Start a job with its packed code, unless it exists: a client without a reply sends it again."""
         folder = self.home.job(job.id)
         async with self._taking:
             if folder.record.exists():
@@ -124,7 +124,7 @@ class Neighbour:
         }
 
     async def events(self, job_id: str) -> list[PlatformEvent]:
-        """What there is to be told of a job's life. The last event is counted up, and replaces itself."""
+        """Return the events of a job. The last one is counted up: it replaces the earlier one."""
         job = Job.model_validate_json(self.folder(job_id).record.read_text("utf-8"))
         report = await self.report(job.id)
         told = [PlatformEvent(f"{socket.gethostname()} took the job", job.submitted_at)]
