@@ -47,25 +47,23 @@ THEIRS = f"""
     est.fit(wait=arguments["wait"] == "yes")
     results["took"], results["returned"] = time.perf_counter() - begun, time.time()
 """
-OURS = """
+_CALL = """
+jupyter_pai.submit(command={command!r}, source={{"folder": {folder!r}}}, profile="pai", name="bench")
+print(time.perf_counter() - begun)
+"""
+SUBMIT = "import time\nbegun = time.perf_counter()" + _CALL
+OURS = f"""
 import time
 begun = time.perf_counter()
 get_ipython().run_line_magic("load_ext", "jupyter_pai")
 import jupyter_pai
-jupyter_pai.submit(command={command!r}, source={{"folder": {folder!r}}}, profile="pai", name="bench")
-print(time.perf_counter() - begun)
+{_CALL}
 """
 AGAIN = """
     est.fit(wait=False)
     begun = time.perf_counter()
     est.fit(wait=False)
     results["took"] = time.perf_counter() - begun
-"""
-SUBMIT = """
-import time
-begun = time.perf_counter()
-jupyter_pai.submit(command={command!r}, source={{"folder": {folder!r}}}, profile="pai", name="bench")
-print(time.perf_counter() - begun)
 """
 FIT = """
 import time
@@ -107,6 +105,12 @@ class Platform(NamedTuple):
         reply: dict[str, float] = run_alipai(self.pai, THEIRS, **arguments)
         return reply
 
+    def change_code(self) -> None:
+        """Write other code, which is not uploaded yet, when nothing runs."""
+        self.rest()
+        for n in range(10):
+            (self.folder / f"f{n}.py").write_text(f"x = {time.time_ns()}")
+
     def rest(self) -> None:
         """Wait until nothing runs that would take its part of the machine."""
         until(lambda: all(job["status"] in TERMINAL for job in self.pai.jobs), timeout=120)
@@ -144,27 +148,19 @@ def platform(
 def first_submit() -> Iterator[Row]:
     """PAI from a fresh kernel: load and first submit of a small folder, against alipai's import and `fit`."""
     with platform() as at:
-        count = 0
-
-        def new() -> None:
-            nonlocal count
-            count += 1
-            at.rest()
-            for n in range(10):
-                (at.folder / f"f{n}.py").write_text(f"x = {count}")
 
         def ours() -> float:
-            new()
+            at.change_code()
             return at.ours(OURS, command="true")
 
         def theirs() -> float:
-            new()
+            at.change_code()
             return at.theirs("true")["took"]
 
         mine, baseline = pairs(3, ours, theirs)
 
         def first() -> float:
-            new()
+            at.change_code()
             at.server.kill()
             at.server.start()
             return at.ours(OURS, command="true")
@@ -180,16 +176,9 @@ def fresh_server() -> Iterator[Row]:
     """PAI, the first submit in a server that has just started, after its kernel has loaded the extension, against a
     second `fit` in the process of the first."""
     with platform() as at:
-        count = 0
-
-        def new() -> None:
-            nonlocal count
-            count += 1
-            at.rest()
-            (at.folder / "train.py").write_text(f"x = {count}")
 
         def ours() -> float:
-            new()
+            at.change_code()
             at.server.kill()
             at.server.start()
             with at.kernel() as session:
@@ -199,7 +188,7 @@ def fresh_server() -> Iterator[Row]:
                 return float(session.run(submit).text.split()[-1])
 
         def theirs() -> float:
-            new()
+            at.change_code()
             arguments = {"command": "true", "folder": str(at.folder), "wait": "no"}
             took: float = run_alipai(at.pai, THEIRS + AGAIN, **arguments)["took"]
             return took

@@ -20,8 +20,6 @@ from cryptography.x509.oid import NameOID
 __all__ = ["certificate", "start"]
 
 _REGIONS = ("cn-shanghai", "cn-beijing", "cn-hangzhou")
-
-
 _HOSTS = [x509.DNSName(f"*.{region}.aliyuncs.com") for region in _REGIONS]
 
 

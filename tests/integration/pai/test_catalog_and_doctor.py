@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
 from jupyter_pai.backends.base import Finding
 from jupyter_pai.backends.pai import catalog, images
 from jupyter_pai.backends.resources import Image, ImageQuery
-from jupyter_pai.cloud import http as transport
 from jupyter_pai.cloud.alibaba.account import AlibabaAccount, AliyunSettings
 from jupyter_pai.cloud.alibaba.openapi import STUDIO, WORKSPACE
 from jupyter_pai.core.errors import BadInput, BucketError, ImageError, NotFound
@@ -24,9 +22,8 @@ from jupyter_pai.engine.profiles import Profiles
 from jupyter_pai.jobs.state_dir import Home
 
 from ...fakes.alibaba import AccessKey, StandIn, stand_in
+from ...support.connections import run_and_close as ask
 from .conftest import write_profile
-
-T = TypeVar("T")
 
 
 @pytest.fixture(autouse=True)
@@ -46,16 +43,6 @@ def use(patch: pytest.MonkeyPatch, pai: StandIn, key: AccessKey) -> None:
 def account(pai: StandIn, **changes: Any) -> AlibabaAccount:
     keys = {"backend": "pai", **pai.settings()} | changes
     return AlibabaAccount(AliyunSettings.model_validate(keys))
-
-
-def ask(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    async def run() -> T:
-        try:
-            return await work()
-        finally:
-            await transport.close()
-
-    return asyncio.run(run())
 
 
 def find_images(pai: StandIn, **words: str) -> list[Image]:

@@ -7,22 +7,20 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
-from jupyter_pai.cloud import http as transport
 from jupyter_pai.cloud.alibaba.account import AlibabaAccount, AliyunSettings, discover
 from jupyter_pai.cloud.alibaba.credentials import KeyChain
 from jupyter_pai.config import settings as files
 from jupyter_pai.core.errors import BucketError, CredentialsError, NotFound, SettingsError
 
 from ...fakes.scripted_server import Answers, answering, reply
-
-T = TypeVar("T")
+from ...support.connections import run_and_close as run
 
 
 @pytest.fixture(autouse=True)
@@ -41,16 +39,6 @@ def server() -> Iterator[Answers]:
 
 def account(**keys: Any) -> AlibabaAccount:
     return AlibabaAccount(AliyunSettings.model_validate({"backend": "pai", "region_id": "cn-hangzhou", **keys}))
-
-
-def run(work: Callable[[], Any]) -> Any:
-    async def worked() -> Any:
-        try:
-            return await work()
-        finally:
-            await transport.close()
-
-    return asyncio.run(worked())
 
 
 def set_key(patch: pytest.MonkeyPatch, name: str, token: str = "") -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,12 @@ import httpx
 import pytest
 from cryptography import x509
 
-from jupyter_pai.cloud import http as transport
 from jupyter_pai.cloud.http import Call, Refusal, Retries, Transport
 from jupyter_pai.core.errors import BackendError, ReplyLost, SettingsError, Unreachable
 
 from ...fakes.alibaba.proxy import certificate
 from ...fakes.scripted_server import Answers, answering, reply
+from ...support.connections import run_and_close as run
 from .test_http import server as server  # a fixture
 
 SHORT_WAITS = Retries(first_wait=0.01, longest_wait=0.05, jitter=0.02)
@@ -40,16 +40,6 @@ def read(response: httpx.Response) -> Refusal | None:
     answer = response.json()
     code = answer.get("Response", {}).get("Error", {}).get("Code") if isinstance(answer, dict) else ""
     return Refusal(BackendError(code), again=code == "Throttled", unclear=code == "Busy") if code else None
-
-
-def run(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-    async def closing() -> Any:
-        try:
-            return await work()
-        finally:
-            await transport.close()
-
-    return asyncio.run(closing())
 
 
 def call(server: Answers, *, repeat: bool = True, **fields: Any) -> Call:
@@ -79,6 +69,14 @@ def test_clear_error_in_an_answer_of_success_is_raised_at_once(server: Answers) 
     with pytest.raises(BackendError, match="Unknown"):
         run(lambda: Transport("a", read).send(call(server)))
     assert len(server.seen) == 1
+
+
+def test_answer_that_cannot_be_read_is_incomplete(server: Answers) -> None:
+    server.say(reply(200, '{"Response": {"I'), DONE)
+    assert run(lambda: Transport("a", read).send(call(server))) == {"Response": {"Id": "1"}}
+    server.say(reply(200, '{"Response": {"I'))
+    with pytest.raises(ReplyLost, match="incomplete"):
+        run(lambda: Transport("a", read).send(call(server, repeat=False)))
 
 
 @pytest.mark.parametrize("value", [[1, {"a": None}], "text", 3, None, {}])
