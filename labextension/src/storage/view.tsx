@@ -13,6 +13,7 @@ import { chosenFiles } from './droppedfiles.js';
 import type { IRoot } from './entries.js';
 import { ExplorerRows } from './rows.js';
 import { TransferList } from './transfers.js';
+import '../../style/explorer.css';
 
 interface IProps extends IExplorerContext {
   /** The result of the last action. */
