@@ -47,6 +47,7 @@ SUBJECTS = {
         "pai staging refused_submits billing_consent job_options datasets network_faults interrupted_submits",
         "data remote_inputs",
         "cli cli",
+        "server forms",
     ),
     "follow": _subject(
         "engine/watcher/*.py jobs/metrics/log_source.py jobs/logs/file.py",
@@ -61,7 +62,9 @@ SUBJECTS = {
         "server forms",
         "cli cli",
     ),
-    "policy": _subject("config/policy.py", "server policy", "pai policy billing_consent"),
+    "policy": _subject(
+        "config/policy.py", "local state_folder_permissions", "server policy", "pai policy billing_consent"
+    ),
     "transport": _subject(
         "cloud/http.py cloud/alibaba/openapi.py", "pai credentials catalog_and_doctor jobs network_faults"
     ),

@@ -36,7 +36,8 @@ def make_ended_jobs(folder: Path) -> list[dict[str, Any]]:
         home = keep_below(folder, patch)
         engine = EmbeddedClient()
         for n in range(12):
-            submit(engine, f"echo n={n}; exit {n % 2}", labels={"n": str(n)}, hyperparameters={"lr": n},
+            end = "" if n == 11 else "\\n"  # The last line of a log may have none.
+            submit(engine, f"printf 'n={n}{end}'; exit {n % 2}", labels={"n": str(n)}, hyperparameters={"lr": n},
                    metric_definitions=[{"name": "n", "regex": r"n=(\d+)"}], name=f"job {n}").wait()  # fmt: skip
             if n == 7:
                 (folder / "older").mkdir()

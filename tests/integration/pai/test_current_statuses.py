@@ -23,6 +23,14 @@ def test_reading_a_job_refreshes_its_status(engine: EmbeddedClient, pai: StandIn
     until(lambda: engine.call("show", job=job.id)["status"] == "succeeded")
 
 
+# The time-out is longer than that of a test.
+@pytest.mark.parametrize("timings", [Timings(fresh_timeout=3600)])
+def test_reading_a_running_job_waits_for_its_data_only(engine: EmbeddedClient, pai: StandIn) -> None:
+    job = submit(engine, "echo one; sleep 600", profile="pai")
+    until(lambda: "one\n" in job.logs())
+    assert list(job.metrics()) == []
+
+
 def test_job_that_another_process_polls_is_marked_as_watched(engine: EmbeddedClient, pai: StandIn, home: Home) -> None:
     job = submit(engine, "echo one; sleep 600", profile="pai")
     assert "one\n" in next(job.follow())
