@@ -94,7 +94,7 @@ def main() -> int:
     folder, tests = ROOT / "build/mutants" / code_digest("jupyter_pai"), code_digest("tests")
     (folder / tests).mkdir(parents=True, exist_ok=True)
     copies: Queue[Checkout] = Queue()
-    for number in range(os.cpu_count() or 1):
+    for number in range(2 * (os.cpu_count() or 1)):  # Integration tests wait more than they compute.
         copies.put(Checkout(ROOT / f"build/mutants/copy-{number}"))
     run = Run(folder, tests, copies, Covering(folder / tests, copies.queue[0]), threading.Lock())
     run.measure_integration()

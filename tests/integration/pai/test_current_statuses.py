@@ -45,6 +45,14 @@ def test_job_that_another_process_polls_is_marked_as_watched(engine: EmbeddedCli
             until((home.job(job.id).path / "watched").exists)
 
 
+def test_listed_jobs_keep_the_address_of_their_page(engine: EmbeddedClient, pai: StandIn) -> None:
+    """Replies on a list do not have it; few jobs are polled one by one."""
+    jobs = [submit(engine, "sleep 600", name=f"job {n}", profile="pai") for n in range(5)]
+    for job in jobs:
+        until(lambda job=job: engine.call("show", job=job.id)["status"] == "running")
+        assert engine.call("show", job=job.id)["console_url"].startswith("https://pai.console.aliyun.com/")
+
+
 def test_removed_job_is_lost_and_not_read_again(engine: EmbeddedClient, pai: StandIn) -> None:
     (theirs,) = pai.add_jobs(1)
     job = engine.call("adopt", body={"remote_id": theirs, "profile": "pai"})

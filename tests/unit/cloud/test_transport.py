@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -57,6 +59,30 @@ def test_unclear_error_of_a_creating_call_is_a_lost_reply(server: Answers) -> No
     with pytest.raises(ReplyLost):
         run(lambda: Transport("a", read).send(call(server, repeat=False)))
     assert len(server.seen) == 1
+
+
+def test_creating_call_that_was_not_sent_is_retried(server: Answers) -> None:
+    """A refused connection is no lost reply."""
+    server.say(DONE)
+    creating = call(server, repeat=False)
+    attempts: list[httpx.URL] = []
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        nowhere = f"http://127.0.0.1:{closed.getsockname()[1]}/"
+
+        class Redirecting(httpx.Auth):
+            """Sends the second attempt to the server."""
+
+            def auth_flow(self, request: httpx.Request) -> Iterator[httpx.Request]:  # type: ignore[override]
+                request.url = httpx.URL(server.url + "/" if attempts else nowhere)
+                attempts.append(request.url)
+                yield request
+
+        async def auth() -> httpx.Auth:
+            return Redirecting()
+
+        answer = run(lambda: Transport("a", read).send(replace(creating, auth=auth)))
+    assert (answer, len(attempts), len(server.seen)) == ({"Response": {"Id": "1"}}, 2, 1)
 
 
 def test_throttled_creating_call_is_retried(server: Answers) -> None:

@@ -417,6 +417,16 @@ def test_failed_points_are_a_note_or_repeated(
     assert remote.notes == []
 
 
+def test_many_points_are_read_in_chunks(place: JobFolder, platform: Platform) -> None:
+    """More than a chunk of the file with points."""
+    platform.values = {"loss": [float(n) for n in range(60_000)]}
+    points = Points(place)
+    while not asyncio.run(points.remote.sync(platform, "r1", ended=True)):
+        pass
+    assert [points.remote.advance(points.writer, ended=True) for _chunk in range(2)] == [False, True]
+    assert len(points.values("loss")) == 60_000
+
+
 def test_details_without_a_viewer_are_fetched_once_at_the_end(
     place: JobFolder, platform: Platform, store: Store
 ) -> None:
