@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         InstanceType as InstanceType,
         Quota as Quota,
     )
+    from .backends.runtime import job_script as job_script
     from .backends.tensorboards import Board as Board, Boards as Boards
     from .client.base import Client
     from .client.connect import connect
@@ -119,6 +120,7 @@ _MODULES = {
     "contract": "core.contract",
     "credentials": "config.credentials",
     "errors": "core.errors",
+    "job_script": "backends.runtime.job_script",
     "report": "report",
     "transport": "cloud.http",
 }

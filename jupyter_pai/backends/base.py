@@ -35,7 +35,7 @@ class Capability(StrEnum):
 
     RUNS_HERE = "runs_here"  # jobs are processes of this machine, which must stay up; their logs are local files
     CODE_LAYOUT = "code_layout"  # supports the layout of PAI's older CustomJob, with the code in /ml/code
-    OUTPUT_PARAMETERS = "output_parameters"  # reports the output parameters of a job at its end
+    OUTPUT_PARAMETERS = "output_parameters"  # returns output parameters: by the platform, or by the job script
     TTY = "tty"
     SECRETS = "secrets"  # passes secrets to jobs and masks them in logs, output parameters and notebooks
     MULTI_NODE = "multi_node"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import http.client
+import io
 import itertools
 import json
 import os
@@ -26,9 +27,11 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from jupyter_pai.backends.local import process
 from jupyter_pai.backends.local.supervisor import namespaces
+from jupyter_pai.backends.runtime.job_script import Site, build
+from jupyter_pai.jobs.job import Job, JobStatus, now
 from jupyter_pai.jobs.metrics.series import POINT, Piece, SeriesWriter
 from jupyter_pai.jobs.metrics.tfevents.source import EventFileSource
-from jupyter_pai.jobs.spec import Source
+from jupyter_pai.jobs.spec import Source, parse_spec
 from jupyter_pai.jobs.state_dir import Home, JobFolder
 from jupyter_pai.source import pack as source
 
@@ -334,4 +337,36 @@ def server(prepare: Callable[[Home], None] = lambda home: None) -> Iterator[Real
             running.stop()
 
 
-ALL: list[Callable[[], Iterator[Row]]] = [start, submit, latency, packing, points, event_files, private_ml]
+def job_script_start() -> Iterator[Row]:
+    """The start of a command by a job script, which unpacks its code and mounts /ml, against the command alone."""
+    code = io.BytesIO()
+    with tarfile.open(fileobj=code, mode="w:gz") as archive:
+        archive.add(__file__, "train.py")
+    spec = parse_spec({"name": "x", "command": "echo started"})
+    job = Job(id="1", spec=spec, backend="x", profile="x", status=JobStatus.STARTING, submitted_at=now())
+
+    def seconds(script: str) -> float:
+        begun = time.perf_counter()
+        with subprocess.Popen(["/bin/dash", "-c", script], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout
+            assert any(line == "started\n" for line in process.stdout)
+            passed = time.perf_counter() - begun
+            process.stdout.read()  # The script removes its folder.
+        return passed
+
+    with place() as home:
+        script = build(job, Site(code=code.getvalue(), outputs=str(home.path.parent / "outputs")))
+        ours, baseline = pairs(COUNT, lambda: seconds(script), lambda: seconds("echo started"))
+    yield difference("job script: start of the command, against the command alone", ours, baseline, 50)
+
+
+ALL: list[Callable[[], Iterator[Row]]] = [
+    start,
+    submit,
+    latency,
+    packing,
+    points,
+    event_files,
+    private_ml,
+    job_script_start,
+]

@@ -7,11 +7,11 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["IMAGE", "image_archive", "import_image", "names", "settings", "storage"]
+__all__ = ["IMAGE", "empty_storage", "image_archive", "import_image", "names", "program_archive", "settings", "storage"]
 
 IMAGE = "localhost/jupyter-pai-test:1"
 # Debian's own interpreter: its files lie where the image will have them.
@@ -40,11 +40,18 @@ def import_image(folder: Path) -> None:
 @contextmanager
 def storage() -> Iterator[dict[str, str]]:
     """Set the environment variables of podman for a storage that has the image, and yield them."""
+    with empty_storage() as variables, tempfile.TemporaryDirectory() as name:
+        import_image(Path(name))
+        yield variables
+
+
+@contextmanager
+def empty_storage() -> Iterator[dict[str, str]]:
+    """Set the environment variables of podman for an empty storage, and yield them."""
     with tempfile.TemporaryDirectory(prefix="jupyter-pai-containers-") as name:
         variables = settings(Path(name))
         before = {key: os.environ.get(key) for key in variables}
         os.environ.update(variables)
-        import_image(Path(name))
         yield variables
         subprocess.run(["podman", "rm", "--all", "--force", "--time", "0"], check=True, capture_output=True)
         subprocess.run(["podman", "rmi", "--all", "--force"], check=True, capture_output=True)
@@ -73,10 +80,22 @@ def image_archive(folder: Path) -> Path:
     shutil.copytree(library, root / library[1:], ignore=_LEFT_OUT, ignore_dangling_symlinks=True)
     for module in (root / library[1:]).rglob("*.so"):
         _bring_libraries(root, str(module))
+    return _archive(root)
+
+
+def program_archive(folder: Path, programs: Sequence[str]) -> Path:
+    """Write programs of this machine, with their libraries, into an archive in a folder."""
+    root = folder / "root"
+    for program in programs:
+        _bring(root, program)
+    return _archive(root)
+
+
+def _archive(root: Path) -> Path:
     for name in ("tmp", "proc", "sys", "dev", "etc"):
         (root / name).mkdir(exist_ok=True)
     (root / "tmp").chmod(0o1777)
-    archive = folder / "image.tar"
+    archive = root.with_name("image.tar")
     subprocess.run(["tar", "-C", str(root), "-cf", str(archive), "."], check=True)
     shutil.rmtree(root)
     return archive

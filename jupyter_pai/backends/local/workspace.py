@@ -137,15 +137,12 @@ class Workspace:
 
     def _lay_out_requirements(self, code: Path) -> None:
         """Write one file with the requirements of the code and the spec; the spec's take precedence."""
-        lines = list(self.spec.requirements)
-        projects = set(map(_project, lines))
+        text = launcher.merged(list(self.spec.requirements), str(code), self.layout.code)
         if self.spec.runs_notebook and not self.own_python:
-            lines = [line for line in _FOR_NOTEBOOKS if line not in projects] + lines
-        if (code / "requirements.txt").is_file():
-            own = (code / "requirements.txt").read_text("utf-8", "replace").splitlines()
-            lines = [_absolute(line, self.layout.code) for line in own if _project(line) not in projects] + lines
-        if any(line.strip() and not line.lstrip().startswith("#") for line in lines):
-            self.requirements.write_text("\n".join(lines) + "\n", "utf-8")
+            projects = {launcher.project(line) for line in self.spec.requirements}
+            text = "".join(f"{line}\n" for line in _FOR_NOTEBOOKS if line not in projects) + text
+        if text:
+            self.requirements.write_text(text, "utf-8")
 
     @property
     def command(self) -> list[str]:
@@ -378,15 +375,3 @@ def _input(uri: str) -> tuple[Path, str]:
     """Return the folder of a channel, and the file named by its URI ("" for the whole folder)."""
     path = file_path(uri)
     return (path, "") if path.is_dir() else (path.parent, path.name)
-
-
-def _project(requirement: str) -> str:
-    name = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", requirement)
-    return re.sub(r"[-_.]+", "-", name[1]).lower() if name else ""
-
-
-def _absolute(line: str, code: str) -> str:
-    """Return a line of requirements.txt with relative paths made absolute."""
-    if option := re.match(r"\s*(-[rce]|--requirement|--constraint|--editable)[\s=]+(?=[^/\s])(?!\w+:)", line):
-        return f"{option[1]} {code}{line[option.end() :]}"
-    return code + line.strip() if re.match(r"\s*\.\.?(/|$)", line) else line

@@ -33,6 +33,7 @@ from ..base import Caller, Capability, Check, Finding, Prepared, Submission, Tri
 from ..remote import RemoteBackend
 from ..reports import EventPage, LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample
 from ..resources import Image, ImageQuery, InstanceType, Quota
+from ..runtime.job_script import KeptFiles
 from . import logs
 from .api import RUNNING, PaiApi
 from .job_response import output_model, points_of, remedy, remote_job, report_of, samples
@@ -83,6 +84,7 @@ class PaiBackend(RemoteBackend):
             Capability.DELETE,
             Capability.DATASETS,
             Capability.OUTPUT_MODELS,
+            Capability.OUTPUT_PARAMETERS,
             Capability.TERMINAL,
         }
     )
@@ -182,8 +184,7 @@ class PaiBackend(RemoteBackend):
             await self.code_uri(job.source_digest, folder.source.stat().st_size) if job.source_files else "",
             self.home.id,
             self.run_time_limit(job.spec) or None,
-            parse_size(self.settings.files_limit or "0"),
-            self.settings.files_time_limit,
+            KeptFiles(parse_size(self.settings.files_limit or "0"), self.settings.files_time_limit),
             Packing.read(folder).import_paths,
             self._short_uris(job),
         )

@@ -2,30 +2,21 @@
 
 Empty fields are omitted: the service has its own defaults. All members of `InstanceSpec` are strings.
 
-The command is a script that completes the training contract, runs the user's command, and keeps the files that it
-writes beside its code. It is plain `sh`, without tools that minimal images lack, except `tar`. PAI itself provides
-hyperparameters, inputs, outputs and requirements; see its reference of training jobs.
+The command is a job script (`backends/runtime/job_script.py`), which completes the training contract. PAI itself
+provides hyperparameters, inputs, outputs and requirements; see its reference of training jobs.
 """
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ... import report
-from ...core import contract
-from ...core.i18n import _
-from ...core.text import show_size
 from ...jobs.datasets import DataSet, is_dataset
 from ...jobs.job import Job
 from ...jobs.spec import JobSpec
-from ...source import ignore
-from ..runtime import launcher
+from ..runtime import job_script
 from .options import PaiOptions, options_of
 
 # Labels of submitted jobs: the job's id, and the state folder's id.
@@ -35,73 +26,18 @@ _PROPERTIES = {"tensorboard": {"ossAppendable": "true"}}
 # PAI's older service unpacks a file of this name; the newer one does not. The script supports both.
 ARCHIVE = "source.tar.gz"
 
-# In a mount of the bucket, unpacked files would be uploaded one by one; and instances of a job may share the folder.
-# The code is unpacked elsewhere in both cases. The archive stays, since it may be the object in the bucket. Without
-# `mktemp`, `tar` creates the folder. Example projects also use `logs` for the tensorboard channel.
-_PROLOGUE = f"""\
-pai_is_mount() {{
-  pai_place=$(pwd -P)
-  while read -r _ pai_mount pai_type _; do
-    case $pai_mount in "$pai_place") return 0 ;; /) continue ;; esac
-    case $pai_place/ in "$pai_mount"/*) case $pai_type in fuse* | nfs* | *cpfs* | lustre) return 0 ;; esac ;; esac
-  done </proc/mounts
-  return 1
-}} 2>/dev/null
-pai_unpack() {{
-  if [ -z "$pai_several" ] && [ -w . ] && ! pai_is_mount; then
-    tar -xzf {ARCHIVE}
-    return
-  fi
-  if ! PAI_WORKING_DIR=$(mktemp -d 2>/dev/null) || [ -z "$PAI_WORKING_DIR" ]; then
-    PAI_WORKING_DIR=/tmp$PWD
-    tar -chf - -C / "${{PWD#/}}/{ARCHIVE}" | tar -xf - -C /tmp || return
-  fi
-  tar -xzf {ARCHIVE} -C "$PAI_WORKING_DIR" && cd "$PAI_WORKING_DIR" || return
-  export PAI_WORKING_DIR="$PAI_WORKING_DIR/"
-}}
-if [ -f {ARCHIVE} ]; then
-  pai_unpack || {{ echo "$pai_no_tar" >&2; exit 125; }}
-fi
-: "${{PAI_OUTPUT_TENSORBOARD:=/ml/output/tensorboard/}}"
-export PAI_OUTPUT_TENSORBOARD PAI_OUTPUT_LOGS="$PAI_OUTPUT_TENSORBOARD" PYTHONUNBUFFERED=1
-if [ "$pai_args" ]; then export PAI_USER_ARGS="$pai_args"; fi
-while [ "$pai_import_paths" ]; do
-  PYTHONPATH="$PWD/${{pai_import_paths##*:}}${{PYTHONPATH:+:$PYTHONPATH}}"
-  export PYTHONPATH
-  case $pai_import_paths in *:*) pai_import_paths=${{pai_import_paths%:*}};; *) pai_import_paths=;; esac
-done
-mkdir -p /tmp/jupyter-pai 2>/dev/null
-# Unless the image has the whole package.
-if ! python -c 'import importlib.util, sys; sys.exit(not importlib.util.find_spec("jupyter_pai"))' 2>/dev/null; then
-  mkdir -p /tmp/jupyter-pai/jupyter_pai 2>/dev/null && : >/tmp/jupyter-pai/jupyter_pai/__init__.py &&
-    printf '%s' "$pai_report" >/tmp/jupyter-pai/jupyter_pai/report.py
-fi
-export JUPYTER_PAI_JOB_ID="$pai_id" PYTHONPATH="${{PYTHONPATH:+$PYTHONPATH:}}/tmp/jupyter-pai"
-if [ "$pai_figures" ] && [ -d /tmp/jupyter-pai ]; then
-  printf '%s' "$pai_figures" >/tmp/jupyter-pai/jupyter_pai_figures.py
-  export MPLBACKEND="${{MPLBACKEND:-{contract.MPLBACKEND}}}"
-  export PAI_OUTPUT_FIGURES="${{PAI_OUTPUT_FIGURES:-/ml/output/figures}}"
-fi
-[ -e /ml/output/logs ] || ln -s tensorboard /ml/output/logs 2>/dev/null
-"""
-
-
-# Also for other platforms that run a job in an image.
-_RUNTIME = Path(launcher.__file__).parent
-
 
 @dataclass(frozen=True)
 class Destination:
-    """Workspace and code folder of a job, the id of the state folder, and limits: the maximum run time in seconds, and
-    bytes and seconds for the files beside the code. `import_paths` are the folders of the project's packages. `short`
+    """Workspace and code folder of a job, the id of the state folder, the maximum run time in seconds, and the limits
+    for the files beside the code. `import_paths` are the folders of the project's packages. `short`
     has the URIs that we made, without the endpoint if PAI knows it."""
 
     workspace_id: str
     code_uri: str
     home_id: str
     max_run_time: int | None = None
-    files_limit: int = 200_000_000
-    files_time_limit: int = 60
+    kept: job_script.KeptFiles = field(default_factory=job_script.KeptFiles)
     import_paths: tuple[str, ...] = ()
     short: Mapping[str, str] = field(default_factory=dict)
 
@@ -247,37 +183,5 @@ def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def script_of(job: Job, target: Destination) -> str:
-    """Return the script that ``sh -c`` runs for a job, in /ml/usercode/.
-
-    ``$PAI_USER_ARGS`` in the command is substituted already (`JobSpec.command_line`), since no shell would unquote the
-    platform's variable. The command runs in a shell of its own, so that options of `set` or a trailing comment do not
-    affect this script; stdin is empty, as on every backend.
-    """
-    spec = job.staged_spec
-    limits = {"size": show_size(target.files_limit), "n": target.files_time_limit}
-    too_large = _("Files beside the code were not kept, as they exceed {size} together (`files_limit`):")
-    no_tar = _("Cannot unpack the code. The image needs `sh`, and `tar` with `gzip`.")
-    too_slow = _("Not all files beside the code were kept: it took more than {n} seconds (`files_time_limit`).")
-    figures = "" if spec.runs_notebook else (_RUNTIME / "plots/jupyter_pai_figures.py").read_text("utf-8")
-    variables = {
-        "id": job.id,
-        "no_tar": f"[jupyter-pai] {no_tar}",
-        "several": "1" if spec.instance_count > 1 else "",
-        "figures": figures,
-        "report": Path(report.__file__).read_text("utf-8"),
-        "import_paths": ":".join(target.import_paths),
-        "args": contract.user_args(spec.hyperparameters, spec.args) if spec.args else "",
-        "command": spec.command_line,
-        "kept": f"/ml/output/{contract.FILES}",
-        "most": str(target.files_limit),
-        "seconds": str(target.files_time_limit),
-        "never": "|".join(ignore.EXCLUDED),
-        "allowed": "|".join(ignore.INCLUDED),
-        "too_large": f"[jupyter-pai] {too_large.format(**limits)}",
-        "too_slow": f"[jupyter-pai] {too_slow.format(**limits)}",
-    }
-    lines = [f"pai_{name}={shlex.quote(value)}" for name, value in variables.items()]
-    keep = re.sub(r"(?m)^ *#.*\n", "", (_RUNTIME / "keep_files.sh").read_text("utf-8"))
-    if contract.FILES not in spec.channels or not target.files_limit:
-        keep = 'exec sh -c "$pai_command" </dev/null\n'
-    return "\n".join([*lines, _PROLOGUE, keep])
+    """Return the script that ``sh -c`` runs for a job, in /ml/usercode/."""
+    return job_script.build(job, job_script.Mounted(ARCHIVE), target.import_paths, target.kept)

@@ -3,10 +3,11 @@
 Runs with the job's interpreter, which may lack this package: standard library only. Its output goes to the job's log.
 
     python launcher.py requirements=FILE environments=DIR shims=DIR packages=DIR uv=PATH image=NAME -- command …
+    python launcher.py code=DIR requirements=FILE … -- command …
     python launcher.py pip=DIR uv=PATH -- arguments of pip …
 
-The second form is the job's command `pip`: it installs into an environment of the job, never into the interpreter's,
-which is the user's kernel.
+The second form adds the requirements.txt of the code to the file. The third form is the job's command `pip`: it
+installs into an environment of the job, never into the interpreter's, which is the user's kernel.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ def main() -> None:
     if "pip" in arguments:
         _run_pip(arguments["pip"], sys.argv[split + 1 :], arguments["uv"])
     shims, packages = arguments.pop("shims"), arguments.pop("packages")
+    if "code" in arguments:
+        _add_requirements_of(arguments.pop("code"), arguments["requirements"])
     try:
         python = prepare(**arguments)
     except subprocess.CalledProcessError as error:
@@ -88,6 +91,37 @@ def prepare(requirements: str, environments: str, uv: str = "", image: str = "")
             _make(folder, python, requirements, uv)
             with open(ready, "w"):
                 pass
+
+
+def merged(own: list[str], code: str, place: str) -> str:
+    """Return one file of requirements: those in the requirements.txt of the folder `code`, and `own`, which take
+    precedence. `place` is the path of that folder in the job, for relative paths. Empty if there are none."""
+    lines, projects = list(own), {project(line) for line in own}
+    path = os.path.join(code, "requirements.txt")
+    if os.path.isfile(path):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = [_absolute(line, place) for line in file.read().splitlines() if project(line) not in projects] + own
+    return "\n".join(lines) + "\n" if any(line.strip() and not line.lstrip().startswith("#") for line in lines) else ""
+
+
+def project(requirement: str) -> str:
+    name = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", requirement)
+    return re.sub(r"[-_.]+", "-", name[1]).lower() if name else ""
+
+
+def _absolute(line: str, code: str) -> str:
+    """Return a line of requirements.txt with relative paths made absolute."""
+    option = re.match(r"\s*(-[rce]|--requirement|--constraint|--editable)[\s=]+(?=[^/\s])(?!\w+:)", line)
+    if option:
+        return "%s %s%s" % (option[1], code, line[option.end() :])
+    return code + line.strip() if re.match(r"\s*\.\.?(/|$)", line) else line
+
+
+def _add_requirements_of(code: str, requirements: str) -> None:
+    with open(requirements, encoding="utf-8") as file:
+        own = file.read().splitlines()
+    with open(requirements, "w", encoding="utf-8") as file:
+        file.write(merged(own, code, code + "/"))
 
 
 def _flock(lock: int, how: int) -> None:

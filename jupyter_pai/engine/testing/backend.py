@@ -168,11 +168,12 @@ class BackendPromises:
         if Capability.OUTPUT_PARAMETERS not in bench.backend.capabilities:
             return
         folder = "$(dirname $PAI_OUTPUT_MODEL)/output_parameters"
-        _job, _remote_id, report = await bench.finish(f"mkdir -p {folder}; printf 0.9 > {folder}/accuracy")
-        assert report.output_parameters == {"accuracy": "0.9"}
+        job, remote_id, report = await bench.finish(f"mkdir -p {folder}; printf 0.9 > {folder}/accuracy")
+        assert (await bench.completed(job, remote_id, report)).output_parameters == {"accuracy": "0.9"}
         if Capability.SECRETS in bench.backend.capabilities:
             command, secrets = f'mkdir -p {folder}; printf "$TOKEN" > {folder}/token', {"TOKEN": Secret("keep it")}
-            _job, _remote_id, report = await bench.finish(command, secrets, secrets={"TOKEN": "t"})
+            job, remote_id, report = await bench.finish(command, secrets, secrets={"TOKEN": "t"})
+            report = await bench.completed(job, remote_id, report)
             assert report.output_parameters == {"token": "[secret TOKEN]"}
 
     @story

@@ -24,6 +24,7 @@ from ...storage.base import Storage
 from ..data.inputs import upload_code
 from ..data.storages import Storages
 from ..profiles import Profiles
+from ..watcher.reported import completed
 
 __all__ = ["PROFILE", "Bench", "story"]
 
@@ -136,6 +137,12 @@ class Bench:
         """Return the log of a job with one instance, as `log` does."""
         (instance,) = await self.instances(job, remote_id)
         return await self.log(job, remote_id, instance, expected)
+
+    async def completed(self, job: Job, remote_id: str, report: Report) -> Report:
+        """Return the last report of a job with one instance, with what its job script wrote into the log."""
+        if report.output_parameters:
+            return report
+        return completed(report, (await self.only_log(job, remote_id, b"[pai] {")).decode())
 
     def folder(self, job: Job) -> JobFolder:
         return self.home.job(job.id)

@@ -28,6 +28,7 @@ from ...jobs.metrics.tfevents.source import EventFileSource
 from ...jobs.state_dir import JobFolder
 from ...jobs.store.store import Store
 from ...storage.local import path_of
+from . import reported
 from .remote_metrics import RemoteMetrics
 from .remote_sync import RemoteSync
 from .timings import Timings
@@ -164,10 +165,14 @@ class WatchedJob:
         ended = {"exit_code": report.exit_code, "ended_at": report.ended_at or now()}
         return job.model_copy(update=fields | ended)
 
-    def _tail(self, instance: str) -> str:
+    def completed(self, report: Report) -> Report:
+        """Return the last report of a remote job, with what its job script wrote into the log."""
+        return reported.completed(report, self._tail("", reported.TAIL))
+
+    def _tail(self, instance: str, size: int = _TAIL) -> str:
         names = [instance] if instance else instances(self.folder.log)
         log = LogFile(self.folder.log, names[0]) if names else None
-        return log.read(max(0, log.size - _TAIL), _TAIL).decode("utf-8", "replace") if log else ""
+        return log.read(max(0, log.size - size), size).decode("utf-8", "replace") if log else ""
 
 
 def _tensorboard(job: Job, folder: JobFolder) -> Path | None:
@@ -218,6 +223,8 @@ class Recorder:
         if is_remote and report.status is not JobStatus.LOST and (ended or watched):
             complete = await watch.remote.sync(backend, watch.job.remote_id, ended=ended, details=details)
             news = watch.has_news() or news  # `has_news` may be true only once.
+            if ended and complete:
+                report = await asyncio.to_thread(watch.completed, report)
         if complete or not ended:
             await self._store(watch, report, news)
         return complete

@@ -12,7 +12,7 @@ import pytest
 
 from jupyter_pai.backends.runtime import launcher
 
-SCRIPT = Path(launcher.__file__).with_name("keep_files.sh")
+PARTS = [Path(launcher.__file__).with_name("script") / f"{name}.sh" for name in ("keep_files", "run_command")]
 OLD = 315532800
 
 
@@ -51,7 +51,8 @@ def script(work: Path, command: str, **variables: object) -> str:
         "too_slow": "too slow",
     }
     lines = [f"pai_{name}={shlex.quote(str(value))}" for name, value in (defaults | variables).items()]
-    return "\n".join([*lines, SCRIPT.read_text("utf-8")])
+    run = 'set -- sh -c "$pai_command"\n'
+    return "\n".join([*lines, run, *(part.read_text("utf-8") for part in PARTS), 'exit "$pai_result"'])
 
 
 def run(

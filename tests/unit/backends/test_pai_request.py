@@ -16,6 +16,7 @@ import pytest
 from jupyter_pai.backends.local.supervisor import namespaces
 from jupyter_pai.backends.pai.backend import PaiBackend, PaiSettings
 from jupyter_pai.backends.pai.request_body import ARCHIVE, Destination, request_body, script_of
+from jupyter_pai.backends.runtime.job_script import KeptFiles
 from jupyter_pai.jobs.job import Job
 from jupyter_pai.jobs.state_dir import Home
 
@@ -103,7 +104,7 @@ def path_of(tmp_path: Path, *programs: str) -> dict[str, str]:
 
 
 def unpacking(job_: Job) -> str:
-    return script_of(job_, Destination("1", "", "home", files_limit=0))
+    return script_of(job_, Destination("1", "", "home", kept=KeptFiles(0)))
 
 
 COMMAND = "read -r line <train.txt; echo $line; pwd"

@@ -77,13 +77,13 @@ def private_root(folder: str, mode: str) -> None:
     os.chdir("/")
 
 
-def probe(folder: str) -> tuple[str, str]:
-    """Return the best mode that works in a child process, and the error that prevents a better one.
+def probe(folder: str, modes: tuple[str, ...] = (PRIVATE, MOUNTS)) -> tuple[str, str]:
+    """Return the first mode that works in a child process, and the error that prevents an earlier one.
 
     `folder` is a scratch folder with the folders ``ml`` and ``root``.
     """
     reason = ""
-    for mode in (PRIVATE, MOUNTS):
+    for mode in modes:
         reader, writer = os.pipe()
         if os.fork() == 0:
             _try(mode, folder, writer)
@@ -143,3 +143,27 @@ def _bind(source: str, target: str, mode: str) -> None:
 def _mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
     words = [None if text is None else os.fsencode(text) for text in (source, target, kind, data)]
     _check(_libc.mount(*words[:3], ctypes.c_ulong(flags), words[3]), f"mount {target}")
+
+
+def main(folder: str, mounted: str, plain: str, *command: str) -> None:
+    """Become a command that has ``<folder>/ml`` as ``/ml``; the working folder is below it. Without the permission, the
+    paths in its variables are replaced. `mounted` and `plain` are the messages for the log."""
+    mode, reason = probe(folder, (MOUNTS,))
+    variables = dict(os.environ)
+    if mode == MOUNTS:
+        place = f"/{os.path.relpath(os.getcwd(), os.path.realpath(folder))}"
+        private_root(folder, MOUNTS)
+        os.chdir(place)
+        variables |= {"PWD": place}  # A shell would keep the other path of this folder.
+    else:
+        for name, value in variables.items():
+            if name.startswith(("PAI_", "pai_")) and f"{value}/".startswith("/ml/"):
+                variables[name] = folder + value
+    print(f"[jupyter-pai] {mounted if mode == MOUNTS else f'{plain} ({reason})'}", flush=True)
+    os.execve(command[0], command, variables)
+
+
+if __name__ == "__main__":  # In a job script (`backends/runtime/job_script.py`).
+    import sys
+
+    main(*sys.argv[1:])

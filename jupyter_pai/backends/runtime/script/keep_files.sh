@@ -1,7 +1,6 @@
-# Runs "$pai_command", then copies the files that it wrote in the working folder to "$pai_kept". Exits with its exit
-# code. Set before, with the prefix pai_ that no variable of a job has: command, kept, most (bytes), seconds, never and
-# allowed (patterns of names), too_large and too_slow (messages). Needs a shell and `tar`. Uses `ls`, `mkdir` and
-# `sleep` if they exist: with `sleep`, TensorBoard event files are also copied while the command runs.
+# Functions that copy the files written in the working folder to "$pai_kept": `keep` at the end, and `follow`, which
+# copies TensorBoard event files while the command runs. Set before: pai_most (bytes), pai_never and pai_allowed
+# (patterns of names), pai_too_large (a message). Need a shell and `tar`; use `ls` and `mkdir` if they exist.
 pai_line_end='
 '
 
@@ -113,48 +112,3 @@ $chosen
 END
   [ -z "$left" ] || echo "$pai_too_large$left" >&3
 }
-
-wait_for() {
-  while :; do
-    wait "$1" 2>/dev/null
-    pai_code=$?
-    kill -0 "$1" 2>/dev/null || return "$pai_code"
-  done
-}
-
-[ "${RANK:-0}" = 0 ] || pai_kept=$pai_kept/worker-$RANK
-pai_before=$(written .)
-pai_job='' pai_stop=''
-trap 'pai_stop=1; [ -z "$pai_job" ] || kill -TERM "$pai_job" 2>/dev/null' TERM
-sh -c "$pai_command" </dev/null &
-pai_job=$!
-[ -z "$pai_stop" ] || kill -TERM "$pai_job" # It came before the command had started.
-if command -v sleep >/dev/null; then
-  follow 3>&- >/dev/null 2>&1 </dev/null &
-  follower=$!
-fi
-wait_for "$pai_job"
-pai_result=$?
-if [ "${follower:-}" ]; then
-  kill "$follower" 2>/dev/null
-  # Shells lose a signal that arrives while they start a process in the background.
-  while sleep 1 && kill "$follower"; do :; done >/dev/null 2>&1 </dev/null &
-  again=$!
-  wait_for "$follower"
-  kill "$again" 2>/dev/null
-fi
-{ keep 3>&1 >/dev/null 2>&1; } &
-keeper=$!
-if command -v sleep >/dev/null; then
-  (
-    trap 'kill "$sleeper"' TERM
-    sleep "$pai_seconds" &
-    sleeper=$!
-    wait "$sleeper" && kill "$keeper"
-  ) >/dev/null 2>&1 </dev/null &
-  timer=$!
-fi
-wait_for "$keeper"
-[ "$?" -lt 128 ] || echo "$pai_too_slow"
-[ -z "${timer:-}" ] || kill "$timer" 2>/dev/null
-exit "$pai_result"

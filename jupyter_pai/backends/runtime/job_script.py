@@ -1,0 +1,249 @@
+"""The script of a job for platforms and images that know nothing of the training contract.
+
+A POSIX `sh` script. It lays out ``/ml``, takes code and inputs, sets the variables, installs the requirements, runs the
+command in a process group of its own, passes TERM on, keeps the files beside the code, writes output parameters and
+exit code into the log, and exits with the command's exit code. Where it cannot do so, its last line names the reason.
+
+A platform that provides a part itself, such as Alibaba's PAI, gets the rest (`Mounted`).
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from ... import report
+from ...core import contract
+from ...core.i18n import _
+from ...core.text import show_size
+from ...jobs.job import Job
+from ...jobs.spec import JobSpec
+from ...source import ignore
+from ..local.supervisor import namespaces, output_parameters
+from . import launcher
+
+__all__ = ["KeptFiles", "Mounted", "Site", "build"]
+
+_RUNTIME = Path(__file__).parent
+# A shell expands it in the quoted texts of this script. No text of a user contains it.
+_ROOT = "\0root"
+_SHELL_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
+
+
+@dataclass(frozen=True)
+class KeptFiles:
+    """Limits for the files that a job writes beside its code: bytes together (0 for none), and seconds."""
+
+    size: int = 200_000_000
+    seconds: int = 60
+
+
+@dataclass(frozen=True)
+class Mounted:
+    """A platform that provides hyperparameters, inputs, outputs and requirements in ``/ml``, and starts the script in
+    the folder with the code. The code is unpacked if the archive of this name is there."""
+
+    archive: str
+
+
+@dataclass(frozen=True)
+class Site:
+    """A machine or an image without the contract. Paths and addresses are texts; `folder` and `nodes` are words of the
+    shell, which expands them.
+
+    code: the archive, or the path of a folder or archive that exists there; empty for none.
+    in_container: the root belongs to the job, so ``/ml`` can be a folder. Otherwise it is a private mount, and where
+        that is not permitted, the variables name other folders.
+    folder: a folder for the job, without spaces; by default a temporary one, which is removed.
+    inputs: channel to the path of a file or folder, or to an address that is fetched (``http:``, ``https:``).
+    outputs: the folder of all outputs, for example in a shared file system; empty to keep them in `folder`.
+    channels: folders of output channels that are elsewhere.
+    nodes: `RANK`, `WORLD_SIZE`, `MASTER_ADDR` and `MASTER_PORT` in terms of the platform's own variables.
+    environments: folder for the environments with requirements, shared by jobs; by default one per job.
+    has_requirements: whether the code may have a requirements.txt.
+    """
+
+    code: bytes | str = ""
+    in_container: bool = False
+    folder: str = ""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    outputs: str = ""
+    channels: Mapping[str, str] = field(default_factory=dict)
+    nodes: Mapping[str, str] = field(default_factory=dict)
+    environments: str = ""
+    has_requirements: bool = True
+
+
+def build(job: Job, place: Site | Mounted, import_paths: tuple[str, ...] = (), kept: KeptFiles | None = None) -> str:
+    """Return the script that ``sh -c`` runs for each instance of a job.
+
+    `import_paths`: folders of the project's packages, relative to the code. ``$PAI_USER_ARGS`` in the command is
+    substituted already (`JobSpec.command_line`), since no shell would unquote a variable. The command runs in a shell
+    of its own, so that options of `set` or a trailing comment do not affect this script; stdin is empty, as on every
+    backend.
+    """
+    spec, limits = job.staged_spec, kept or KeptFiles()
+    keeps = contract.FILES in spec.channels and limits.size > 0
+    variables = _common(job, spec, import_paths) | _kept(limits if keeps else None)
+    if isinstance(place, Mounted):
+        variables |= _mounted(spec, place)
+        if keeps:
+            variables["kept"] = contract.Layout().output(contract.FILES)
+        steps = [_part("mounted_code"), _part("environment"), 'set -- /bin/sh -c "$pai_command"\n']
+    else:
+        variables |= _site(spec, place)
+        steps = [*_nodes(place, spec), _part("layout"), *_exports(spec, place), *_code(place), _part("environment")]
+        steps.append('pai_kept=${pai_kept:+$pai_ml/output/$pai_kept}\nset -- /bin/sh -c "$pai_command"\n')
+        steps += [_part("requirements")] if _installs(spec, place) else []
+        steps += [] if place.in_container else [_part("private_root")]
+    lines = [f"pai_{name}={_quoted(value)}" for name, value in variables.items()]
+    keep = [_part("keep_files")] if keeps else []
+    return "\n".join(
+        [*lines, _part("messages"), *steps, *keep, _part("run_command"), _part("report_end"), _part("end")]
+    )
+
+
+def _part(name: str) -> str:
+    """Return a part of the script without its comments."""
+    return re.sub(r"(?m)^ *#.*\n", "", (_RUNTIME / f"script/{name}.sh").read_text("utf-8"))
+
+
+def _quoted(text: str) -> str:
+    """Quote a text for the shell; the root of the contract in it is expanded."""
+    return shlex.quote(text).replace(_ROOT, "'\"$pai_root\"'")
+
+
+def _common(job: Job, spec: JobSpec, import_paths: tuple[str, ...]) -> dict[str, str]:
+    figures = "" if spec.runs_notebook else (_RUNTIME / "plots/jupyter_pai_figures.py").read_text("utf-8")
+    return {
+        "id": job.id,
+        "report": Path(report.__file__).read_text("utf-8"),
+        "figures": figures,
+        "mplbackend": contract.MPLBACKEND,
+        "import_paths": ":".join(import_paths),
+        "args": contract.user_args(spec.hyperparameters, spec.args) if spec.args else "",
+        "most_text": str(output_parameters.LARGEST),
+        "no_program": _("The command was not found. The image does not have:"),
+        "no_tar": _("Cannot unpack the code. The image needs `sh`, and `tar` with `gzip`."),
+    }
+
+
+def _kept(limits: KeptFiles | None) -> dict[str, str]:
+    if limits is None:
+        return {"kept": ""}
+    shown = {"size": show_size(limits.size), "n": limits.seconds}
+    too_large = _("Files beside the code were not kept, as they exceed {size} together (`files_limit`):")
+    too_slow = _("Not all files beside the code were kept: it took more than {n} seconds (`files_time_limit`).")
+    return {
+        "kept": contract.FILES,
+        "most": str(limits.size),
+        "seconds": str(limits.seconds),
+        "never": "|".join(ignore.EXCLUDED),
+        "allowed": "|".join(ignore.INCLUDED),
+        "too_large": f"[jupyter-pai] {too_large.format(**shown)}",
+        "too_slow": f"[jupyter-pai] {too_slow.format(**shown)}",
+    }
+
+
+def _mounted(spec: JobSpec, place: Mounted) -> dict[str, str]:
+    return {
+        "command": spec.command_line,
+        "archive": place.archive,
+        "tells_code": "",
+        "several": "1" if spec.instance_count > 1 else "",
+    }
+
+
+def _installs(spec: JobSpec, place: Site) -> bool:
+    return bool(spec.requirements) or place.has_requirements
+
+
+def _site(spec: JobSpec, place: Site) -> dict[str, str]:
+    hyperparameters = json.dumps(spec.hyperparameters, ensure_ascii=False, indent=1)
+    return {
+        "command": _command(spec, place),
+        "in_container": "1" if place.in_container else "",
+        "layout": spec.layout,
+        "code": "-" if isinstance(place.code, bytes) else place.code,
+        "output": place.outputs,
+        "hyperparameters": hyperparameters,
+        "requirements": "".join(f"{line}\n" for line in spec.requirements),
+        "launcher": Path(launcher.__file__).read_text("utf-8") if _installs(spec, place) else "",
+        "environments": place.environments,
+        "image": spec.image if place.in_container else "",
+        "namespaces": "" if place.in_container else Path(namespaces.__file__).read_text("utf-8"),
+        "tells_code": "1",
+        "is_folder": _("/ml is a folder of the container."),
+        "is_mount": _("/ml is a private mount."),
+        "is_variable": _("No private /ml is possible on this machine: use the variables PAI_*."),
+        "no_folder": _("Cannot create, in the image or on the machine:"),
+        "no_input": _("Cannot get the input:"),
+        "no_code": _("The code is not there:"),
+        "no_base64": _("Cannot decode the code. The image needs `base64` or Python."),
+        "no_curl": _("Cannot fetch the input. The image needs `curl`, `wget` or Python."),
+        "no_python": _("Cannot install the requirements. The image needs Python with pip."),
+    }
+
+
+def _command(spec: JobSpec, place: Site) -> str:
+    """Return the command. Without one of the user's, the shell becomes the script, which then gets TERM itself."""
+    if spec.command.strip():
+        return spec.command_line
+    if spec.layout != "code":
+        return f"exec {spec.command_line}"
+    names, _left = contract.variables("PAI_INPUT_", place.inputs)
+    # The paths are known when the script runs.
+    words = {channel: f"\0{channel}\0" for channel in place.inputs}
+    line = contract.launch_line(spec.entry_point, spec.hyperparameters, words, spec.args)
+    for channel, word in words.items():
+        variable = f'"${names[channel]}"' if channel in names else f'"$pai_root"/input/data/{shlex.quote(channel)}/'
+        line = line.replace(shlex.quote(word), variable)
+    return f"exec {line}"
+
+
+def _file(source: str) -> str:
+    """Return the name of the file that an address names; empty for a path, which may be a folder."""
+    return unquote(urlsplit(source).path.rpartition("/")[2]) if source.startswith(("http://", "https://")) else ""
+
+
+def _nodes(place: Site, spec: JobSpec) -> Iterator[str]:
+    """Yield the variables of the nodes, and the folder, which may depend on them."""
+    for name, word in place.nodes.items():
+        if not _SHELL_NAME.fullmatch(name):
+            raise ValueError(f"invalid variable `{name}`")
+        yield f'{name}="{word}"'
+    yield f': "${{RANK:=0}}" "${{WORLD_SIZE:={spec.instance_count}}}" "${{MASTER_ADDR:=127.0.0.1}}"'
+    yield 'export RANK WORLD_SIZE MASTER_ADDR MASTER_PORT="${MASTER_PORT:-29500}"'
+    yield f'pai_folder="{place.folder}"\n'
+
+
+def _exports(spec: JobSpec, place: Site) -> Iterator[str]:
+    """Yield the contract's variables, the inputs and the outputs."""
+    layout = contract.Layout(_ROOT, spec.layout)
+    files = {channel: _file(source) for channel, source in place.inputs.items()}
+    channels = [*spec.channels, *(name for name in spec.outputs if name not in spec.channels)]
+    variables, _left = contract.environment(layout, spec.hyperparameters, files, channels, spec.args)
+    yield "export pai_root"
+    for name, value in (variables | dict(spec.environment)).items():
+        yield f"export {name}={_quoted(value)}"
+    names, _left = contract.variables("PAI_INPUT_", files)
+    for channel, source in place.inputs.items():
+        yield f"take_input {' '.join(map(shlex.quote, (channel, names.get(channel, ''), source, files[channel])))}"
+    for channel in channels:
+        folder = place.channels.get(channel)
+        name = shlex.quote(channel)
+        yield f"give_output {name} {shlex.quote(folder)}" if folder else f'folders "$pai_ml/output"/{name}'
+    for alias, channel in contract.ALIASES.items():
+        yield f'[ -e "$pai_ml/output/{alias}" ] || ln -s {channel} "$pai_ml/output/{alias}"\n'
+
+
+def _code(place: Site) -> Iterator[str]:
+    if isinstance(place.code, bytes):
+        yield f"inline_code() {{\n  decode <<'PAI_END'\n{base64.encodebytes(place.code).decode()}PAI_END\n}}"
+    yield _part("unpack_code")

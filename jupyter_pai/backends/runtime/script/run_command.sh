@@ -1,0 +1,62 @@
+# Runs the command "$@", passes TERM on to its processes, and sets pai_result to its exit code. Then keeps its files, if
+# "$pai_kept" is set (see keep_files.sh). Set before: pai_seconds, the limit for this; pai_too_slow, a message. Uses
+# `setsid` and `sleep` if they exist.
+wait_for() {
+  while :; do
+    wait "$1" 2>/dev/null
+    pai_code=$?
+    kill -0 "$1" 2>/dev/null || return "$pai_code"
+  done
+}
+
+pass_on() {
+  pai_stop=1
+  [ -z "$pai_job" ] || kill -TERM "-$pai_job" 2>/dev/null || kill -TERM "$pai_job" 2>/dev/null
+}
+
+pai_job='' pai_stop=''
+trap pass_on TERM
+if [ "$pai_kept" ]; then
+  [ "${RANK:-0}" = 0 ] || pai_kept=$pai_kept/worker-$RANK
+  pai_before=$(written .)
+fi
+# A process group of its own, so that TERM reaches the processes of a shell that is the command.
+! command -v setsid >/dev/null || set -- setsid "$@"
+"$@" </dev/null &
+pai_job=$!
+[ -z "$pai_stop" ] || pass_on # It came before the command had started.
+if [ "$pai_kept" ] && command -v sleep >/dev/null; then
+  follow 3>&- >/dev/null 2>&1 </dev/null &
+  follower=$!
+fi
+wait_for "$pai_job"
+pai_result=$?
+# A stopped shell ends before its processes do. Platforms kill all about 30 seconds later.
+pai_left=20
+while [ "$pai_stop" ] && [ "$pai_left" -gt 0 ] && kill -0 "-$pai_job" 2>/dev/null && sleep 1; do
+  pai_left=$((pai_left - 1))
+done
+if [ "${follower:-}" ]; then
+  kill "$follower" 2>/dev/null
+  # Shells lose a signal that arrives while they start a process in the background.
+  while sleep 1 && kill "$follower"; do :; done >/dev/null 2>&1 </dev/null &
+  again=$!
+  wait_for "$follower"
+  kill "$again" 2>/dev/null
+fi
+if [ "$pai_kept" ]; then
+  { keep 3>&1 >/dev/null 2>&1; } &
+  keeper=$!
+  if command -v sleep >/dev/null; then
+    (
+      trap 'kill "$sleeper"' TERM
+      sleep "$pai_seconds" &
+      sleeper=$!
+      wait "$sleeper" && kill "$keeper"
+    ) >/dev/null 2>&1 </dev/null &
+    timer=$!
+  fi
+  wait_for "$keeper"
+  [ "$?" -lt 128 ] || echo "$pai_too_slow"
+  [ -z "${timer:-}" ] || kill "$timer" 2>/dev/null
+fi
