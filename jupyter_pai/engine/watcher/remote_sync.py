@@ -5,6 +5,7 @@ Data is fetched while the job is watched, and once more when it finishes. It is 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
@@ -83,8 +84,9 @@ class RemoteLog:
             self._instances = read_instances(self.folder)
         named = [replace(instance, name=_log_name(instance.name)) for instance in instances]
         if named and named != self._instances:
-            write_instances(self.folder, named)
-            self._instances = named
+            with contextlib.suppress(OSError):  # A job can end on a full disk. The next fetch tries again.
+                write_instances(self.folder, named)
+                self._instances = named
 
     def _position(self, instance: str) -> _Position:
         if self._positions is None:
