@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         StoragePromises as StoragePromises,
     )
     from .jobs.events import MetricPoint as MetricPoint, PlatformEvent as PlatformEvent
+    from .jobs.instances import Instance as Instance
     from .jobs.job import Job, JobStatus
     from .jobs.spec import JobSpec
     from .jobs.state_dir import Home as Home, JobFolder as JobFolder
@@ -112,6 +113,7 @@ _PLUGIN_HOMES = {
     "core.secret": "Secret",
     "engine.testing": "BackendPromises Bench RemoteBackendPromises StoragePromises",
     "jobs.events": "MetricPoint PlatformEvent",
+    "jobs.instances": "Instance",
     "jobs.state_dir": "Home JobFolder",
     "storage.base": "File OpenFile Progress Storage",
 }

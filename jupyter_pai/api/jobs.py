@@ -14,6 +14,7 @@ from ..engine import lineage
 from ..engine.compare import Difference, FileDifference
 from ..engine.recipe import recipe
 from ..engine.requests import Rerun, SubmitRequest, Submitted, parse, submit_request
+from ..jobs.instances import Instance
 from ..jobs.job import UNLISTED, Job, JobStatus
 from ..jobs.limits import LONGEST_LABEL
 from ..jobs.logs.file import instances
@@ -101,6 +102,12 @@ class CancelledReply(TypedDict):
     """`job`: the job of the submit, which was stored before it could be cancelled, and continues; otherwise null."""
 
     job: JobReply | None
+
+
+class JobInstancesReply(TypedDict):
+    """The instances of a job in the order of their ranks. Unknown values are empty or null."""
+
+    instances: list[Instance]
 
 
 class CodeReply(TypedDict):
@@ -242,6 +249,13 @@ async def show(context: Context, job: str) -> JobReply:
         "instances": instances(context.service.home.job(record.id).log),
         "git": git and git.model_dump(),
     }
+
+
+@endpoint("GET", "/jobs/{job}/instances")
+async def job_instances(context: Context, job: Job) -> JobInstancesReply:
+    """List the instances of a job; those of a remote job as they were fetched last."""
+    await context.service.watcher.ensure_fresh(job)
+    return {"instances": list(await context.service.instances(job))}
 
 
 @endpoint("DELETE", "/jobs/{job}")

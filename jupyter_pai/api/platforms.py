@@ -223,7 +223,7 @@ async def open_terminal(
     backend = _platform(context, job, Capability.TERMINAL, log)
     if job.status.ended:
         raise Conflict(_("Cannot open a terminal: job {job} has ended.").format(job=job.id), fix=log)
-    name = _instance(job, await backend.instances(job.remote_id), instance)
+    name = _instance(job, [one.name for one in await backend.instances(job.remote_id)], instance)
     try:
         url = await backend.terminal(job.remote_id, name)
     except Refused as error:

@@ -62,6 +62,7 @@ ROUTES: dict[str, Route] = {
     "copies": Route("GET", "/jobs/{job}/copies", reply="Copies"),
     "diff": Route("GET", "/jobs/{job}/diff/{other}", reply="Comparison"),
     "download": Route("POST", "/jobs/{job}/download", body="Download", reply="CopyView"),
+    "job_instances": Route("GET", "/jobs/{job}/instances", reply="JobInstances"),
     "label": Route("PATCH", "/jobs/{job}/labels", body="Labels", reply="JobView"),
     "lines": Route(
         "GET",

@@ -3,17 +3,19 @@
 The page sends ``{"type": "subscribe", "id": …, "topic": …, …}`` and ``{"type": "unsubscribe", "id": …}``. A
 ``{"type": "ping"}`` is answered by ``{"type": "pong"}``. Topics:
 
-``jobs``     all changes of jobs: ``{"type": "jobs", "jobs": [...], "deleted": [...], "ended": [...], "event": n}``.
-             `ended` has the ids of the jobs that have just ended. The first message has no jobs: it names the event
-             after which the topic starts, so that a list fetched afterwards misses nothing
-``job``      changes of one job and its instances: ``{"type": "job", "job": {...}}``, until it has ended; with `stay`
-             until it is deleted, since it may be pinned or labelled after its end
-``log``      the log of a job from `offset` on, or its last `tail` lines, at most 256 KiB:
-             ``{"type": "log", "instance": …, "offset": n, "end": n, "text": …}``
-``metrics``  the points of a job, for each metric after the first `counts`:
-             ``{"type": "metrics", "metrics": {name: {source, start, end, step, value, time}}}``; with `points`, longer
-             series are downsampled to this many points from `start` up to `end`. If a better source of a metric
-             replaces the one in `sources`, its points start at 0 again
+``jobs``       all changes of jobs: ``{"type": "jobs", "jobs": [...], "deleted": [...], "ended": [...], "event": n}``.
+               `ended` has the ids of the jobs that have just ended. The first message has no jobs: it names the event
+               after which the topic starts, so that a list fetched afterwards misses nothing
+``job``        changes of one job and its logs: ``{"type": "job", "job": {...}}``, until it has ended; with `stay` until
+               it is deleted, since it may be pinned or labelled after its end
+``instances``  the instances of a job, again after each change until it has ended:
+               ``{"type": "instances", "instances": [{...}]}``, without unknown values
+``log``        the log of a job from `offset` on, or its last `tail` lines, at most 256 KiB:
+               ``{"type": "log", "instance": …, "offset": n, "end": n, "text": …}``
+``metrics``    the points of a job, for each metric after the first `counts`:
+               ``{"type": "metrics", "metrics": {name: {source, start, end, step, value, time}}}``; with `points`,
+               longer series are downsampled to this many points from `start` up to `end`. If a better source of a
+               metric replaces the one in `sources`, its points start at 0 again
 
 Each message has the `id` of its subscription. The last one is ``{"type": "end"}`` or ``{"type": "error", code, message,
 fix}``. Positions are byte offsets and point counts: a page that reconnects continues from the last `end` of a log or
@@ -27,7 +29,7 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -35,6 +37,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..core.errors import EngineError, NotFound, PaiError, UsageError
 from ..core.i18n import _
 from ..engine.service import JobService
+from ..jobs.instances import Instance, instances_to_json
 from ..jobs.job import Job, JobStatus
 from ..jobs.logs.file import decode_prefix, instances
 from .endpoint import Context
@@ -43,6 +46,8 @@ _logger = logging.getLogger(__name__)
 
 _MOST_SUBSCRIPTIONS = 200
 _POLL_INTERVAL = 0.1
+# There may be thousands.
+_INSTANCES_POLL_INTERVAL = 0.5
 # After its end, a job changes only by user actions.
 _ENDED_POLL_INTERVAL = 1.0
 # Maximum bytes of a tail, since lines may have any length.
@@ -56,7 +61,7 @@ class Subscribe(BaseModel):
 
     type: Literal["subscribe"]
     id: int | str = Field(description="Id of the subscription, chosen by the page. Each of its messages has it.")
-    topic: Literal["jobs", "job", "log", "metrics"] = Field(description="Topic of the subscription.")
+    topic: Literal["jobs", "job", "instances", "log", "metrics"] = Field(description="Topic of the subscription.")
     job: str = Field("", description="For all topics but `jobs`: an id, the beginning of an id, a name, or `last`.")
     instance: str = Field("", description="For `log`: the instance. Default: the first one.")
     offset: int = Field(0, ge=0, lt=1 << 62, description="For `log`: first byte.")
@@ -197,6 +202,22 @@ def _with_instances(service: JobService, job: Job) -> dict[str, Any]:
     return service.describe(job) | {"instances": instances(service.home.job(job.id).log)}
 
 
+async def _instances(service: JobService, subscription: Subscribe) -> AsyncIterator[dict[str, Any]]:
+    job = service.store.jobs.find(subscription.job)
+    last: Sequence[Instance] | None = None
+    with service.watcher.watch(job.id, details=False):
+        while True:
+            # Read before the instances: those of a finished job are complete.
+            ended = service.watcher.has_ended(job.id)
+            now = await service.instances(job)
+            if now != last:
+                yield {"type": "instances", "instances": instances_to_json(now)}
+                last = now
+            if ended:
+                return
+            await asyncio.sleep(_INSTANCES_POLL_INTERVAL)
+
+
 async def _log(service: JobService, subscription: Subscribe) -> AsyncIterator[dict[str, Any]]:
     job = service.store.jobs.find(subscription.job)
     log = service.log(job, subscription.instance)
@@ -231,6 +252,7 @@ async def _metrics(service: JobService, subscription: Subscribe) -> AsyncIterato
 _TOPICS: dict[str, Callable[[JobService, Subscribe], AsyncIterator[dict[str, Any]]]] = {
     "jobs": _jobs,
     "job": _job,
+    "instances": _instances,
     "log": _log,
     "metrics": _metrics,
 }

@@ -20,6 +20,7 @@ from ..core.errors import SpecError, Unsupported
 from ..core.field_errors import validation_errors
 from ..core.i18n import _, ngettext
 from ..core.secret import Secret
+from ..jobs.instances import Instance
 from ..jobs.job import Job
 from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, JobFolder
@@ -295,8 +296,8 @@ class Backend(ABC):
         """
         return LogPiece(b"", cursor)
 
-    async def instances(self, remote_id: str) -> Sequence[str]:
-        """Return the names of a job's instances in the order of their ranks; empty before the job starts."""
+    async def instances(self, remote_id: str) -> Sequence[Instance]:
+        """Return the instances of a job in the order of their ranks; empty before the job starts."""
         return ()
 
     async def events(self, remote_id: str, cursor: str) -> EventPage:

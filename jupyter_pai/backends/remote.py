@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from datetime import datetime
 
+from ..jobs.instances import Instance
 from ..jobs.job import Job
 from .base import Backend
 from .reports import EventPage, LogPiece, RemoteJob, Sample
@@ -43,8 +44,8 @@ class RemoteBackend(Backend):
         """Fetch the next part of an instance's log."""
 
     @abstractmethod
-    async def instances(self, remote_id: str) -> Sequence[str]:
-        """Return the names of a job's instances."""
+    async def instances(self, remote_id: str) -> Sequence[Instance]:
+        """Return the instances of a job."""
 
     @abstractmethod
     async def events(self, remote_id: str, cursor: str) -> EventPage:

@@ -52,13 +52,15 @@ class LogPiece(NamedTuple):
     """The next part of an instance's log. `more`: further data is available now.
 
     `times` has offsets in `data`, in order and beginning with 0, and the Unix times at which the job wrote the bytes
-    from there. Without it, the bytes count as written when they were fetched.
+    from there. Without it, the bytes count as written when they were fetched. `attempt` counts from 1: the attempt of
+    the instance that wrote all of `data`. The log continues with each further attempt.
     """
 
     data: bytes
     cursor: str
     more: bool = False
     times: Sequence[tuple[int, float]] = ()
+    attempt: int = 1
 
 
 class EventPage(NamedTuple):

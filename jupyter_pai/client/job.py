@@ -281,6 +281,11 @@ class JobHandle:
 
         return Path(finish_copy(call, self._call("download", body=body), progress)["folder"])
 
+    def instances(self) -> list[dict[str, Any]]:
+        """Return the instances in the order of their ranks: name, role, status, exit_code … Unknown values are empty or
+        None."""
+        return list(self._call("job_instances")["instances"])
+
     def output_models(self) -> list[dict[str, Any]]:
         """Return the models that the platform has recorded for the job: uri, channel, labels, metrics.
 
@@ -305,7 +310,9 @@ class JobHandle:
         return summary.text(self._view())
 
     def _view(self) -> summary.View:
-        return summary.View(self.info, self.tail(), self._call("metrics", points=_POINTS)["metrics"])
+        info, metrics = self.info, self._call("metrics", points=_POINTS)["metrics"]
+        is_single = max(info["spec"]["instance_count"], len(info.get("instances", ()))) < 2
+        return summary.View(info, self.tail(), metrics, [] if is_single else self.instances())
 
     def __repr__(self) -> str:
         return summary.line(self._current())
@@ -346,15 +353,9 @@ def job_failed(handle: JobHandle) -> JobFailed:
     message = _("Job {job} ({name}) {status}: {reason}").format(
         job=info["id"], name=info["name"], status=status, reason=reason
     )
-    return JobFailed(
-        f"{message}\n{lines}\n" if lines else message,
-        fix=info["fix"],
-        job_id=info["id"],
-        status=info["status"],
-        exit_code=info["exit_code"],
-        reason=reason,
-        tail=tail,
-    )
+    text = f"{message}\n{lines}\n" if lines else message
+    ended = {name: info[name] for name in ("fix", "status", "exit_code")}
+    return JobFailed(text, job_id=info["id"], reason=reason, tail=tail, **ended)
 
 
 def wait_for_success(

@@ -5,13 +5,13 @@ Pure functions from JSON values to text. All texts are without control character
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from html import escape
 from typing import Any
 
-from ..core.i18n import _
+from ..core.i18n import _, ngettext
 from ..core.text import plain, printable
 
 MIME_TYPE = "application/vnd.jupyter-pai.job+json"
@@ -19,15 +19,19 @@ _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 32
 # Characters per cell of free text in a table.
 _CELL = 60
+# Instances in a summary, and characters of one.
+_INSTANCES, _LINE = 20, 200
 
 
 @dataclass(frozen=True)
 class View:
-    """The data of a summary: a job as JSON, the end of its log, and the reply of `metrics`."""
+    """The data of a summary: a job as JSON, the end of its log, the reply of `metrics`, and instances if there are
+    several."""
 
     job: Mapping[str, Any]
     tail: str = ""
     metrics: Mapping[str, Any] = field(default_factory=dict)
+    instances: Sequence[Mapping[str, Any]] = ()
 
 
 def status_word(status: str) -> str:
@@ -134,7 +138,29 @@ def _facts(view: View) -> list[tuple[str, str]]:
         *((_("note"), note) for note in job["notes"]),
     )
     shown = [*(fact for fact in facts if fact[1]), *parameters, *(output for output in outputs if output[1])]
-    return [(plain(name), plain(value)) for name, value in shown]
+    return [(plain(name), plain(value)) for name, value in (*shown, *_instances(view.instances))]
+
+
+def _instances(instances: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield name and state of the first instances."""
+    if len(instances) < 2:
+        return
+    for one in instances[:_INSTANCES]:
+        status, word = status_word(one["status"] or ""), one["platform_status"]
+        code, attempt = one["exit_code"], one["attempt"] or 1
+        parts = (
+            f"{status} ({word})" if status and word else status or word,
+            "" if code is None else _("exit code {code}").format(code=code),
+            one["node"],
+            ":".join([one["address"], ",".join(map(str, one["ports"]))]).strip(":"),
+            duration(one),
+            _("attempt {n}").format(n=attempt) if attempt > 1 else "",
+            one["reason"],
+        )
+        yield one["name"], _shorten(" ".join(", ".join(filter(None, parts)).split()), _LINE)
+    if (omitted := len(instances) - _INSTANCES) > 0:
+        text = ngettext("{n} further instance", "{n} further instances", omitted)
+        yield _("instances"), text.format(n=omitted)
 
 
 def commit(git: Mapping[str, Any]) -> str:
@@ -210,8 +236,8 @@ def hyperparameter(definition: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= _CELL else text[: _CELL - 1] + "…"
+def _shorten(text: str, longest: int = _CELL) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def local_time(time: str) -> str:

@@ -27,6 +27,7 @@ from ..core.errors import Conflict, NotFound, SettingsError
 from ..core.i18n import _
 from ..jobs import provenance
 from ..jobs.events import JobEvent, LogChunk, MetricPoint, json_number
+from ..jobs.instances import Instance, read_instances
 from ..jobs.job import UNLISTED, Job, JobStatus
 from ..jobs.limits import LONGEST_LISTED, MOST_LISTED, shortened
 from ..jobs.logs.file import LogFile, instances
@@ -178,8 +179,15 @@ class JobService:
             "stays_on_platform": bool(job.remote_id) and Capability.DELETE not in capabilities,
             "terminal": terminal if is_running and Capability.TERMINAL in capabilities else "",
             "metrics": {name: _latest(point) | {"source": source} for name, (point, source) in latest.items()},
-            "usage": _latest_usage(folder.usage) if is_running else {},
+            "usage": {n: _latest(p) for n, p in ResourceUsage(folder.usage).latest().items()} if is_running else {},
         }
+
+    async def instances(self, job: Job) -> Sequence[Instance]:
+        """Return the instances of a job in the order of their ranks; those of a remote job as last fetched."""
+        with suppress(NotFound, SettingsError):  # The profile was removed, or the settings file is invalid.
+            if Capability.RUNS_HERE in self.profiles.capabilities(job.backend):
+                return await self.profiles.backend_of(job).instances(job.remote_id or job.id)
+        return read_instances(self.home.job(job.id))
 
     def log(self, job: Job, instance: str = "") -> LogFile:
         """Return the log of an instance, of the first if none is named.
@@ -360,8 +368,7 @@ class JobService:
             return True
         if not await asyncio.to_thread(filesystem.write_error, self.home.path):
             return False
-        report = await self._report(job)
-        return report is not None and report.status.ended
+        return bool((report := await self._report(job)) and report.status.ended)
 
 
 def _dump(job: Job, *, listed: bool) -> dict[str, Any]:
@@ -374,10 +381,6 @@ def _dump(job: Job, *, listed: bool) -> dict[str, Any]:
 
 def _latest(point: MetricPoint) -> dict[str, Any]:
     return {"value": json_number(point.value), "step": point.step, "time": point.time}
-
-
-def _latest_usage(path: Path) -> dict[str, dict[str, Any]]:
-    return {name: _latest(point) for name, point in ResourceUsage(path).latest().items()}
 
 
 def _new_points(

@@ -18,6 +18,8 @@ MOST_EVENTS = 1_000
 # Characters of a reason or an event of a platform; in a list, and metrics of a job in a list.
 LONGEST_TEXT, LONGEST_LISTED, MOST_LISTED = 4_000, 1_000, 20
 MOST_LABELS, LONGEST_LABEL = 100, 1_000
+# Instances of a job that are stored, and characters of one of their names, words and addresses.
+MOST_INSTANCES, LONGEST_WORD = 2_000, 200
 
 
 class _Limit(NamedTuple):

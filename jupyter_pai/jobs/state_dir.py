@@ -65,6 +65,7 @@ class JobFolder:
     curves = _Below("curves")
     exported = _Below("exported")
     channels = _Below("channels.json")
+    instances = _Below("instances.json")
 
     def __init__(self, path: Path) -> None:
         self.path = path

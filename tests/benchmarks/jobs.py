@@ -1,21 +1,24 @@
-"""The list of jobs in a real browser, and what JupyterLab loads before it."""
+"""The list of jobs and the view of a job in a real browser, and what JupyterLab loads before them."""
 
 from __future__ import annotations
 
 import gzip
 import statistics
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
 from playwright.sync_api import Page, Response
 
-from jupyter_pai.jobs.job import now
+from jupyter_pai.jobs.instances import Instance, write_instances
+from jupyter_pai.jobs.job import JobStatus, now
 from jupyter_pai.jobs.state_dir import Home
 
 from ..e2e.conftest import Lab
 from .measure import Row, ms, pairs
 from .pages import browsers, ended, lab, opened, store
+from .rows import COUNT
 
 __all__ = ["ALL"]
 
@@ -79,4 +82,47 @@ def loaded(page: Page, running: Lab) -> int:
     return sum(len(gzip.compress(script)) for script in scripts)
 
 
-ALL: list[Callable[[], Iterator[Row]]] = [jobs_list]
+RANKS, TWO = 64, 2
+# The jobs of a platform that is not installed: their instances are read from the file in the job's folder.
+SHUT = "[...window.jupyterapp.shell.widgets('main')].find(one => one.id.startsWith('jp-pai-job-'))?.close();"
+SHOWN = "document.querySelectorAll('.jp-pai-JobWidget .jp-pai-Instances tr[data-row]').length"
+
+
+def job_view() -> Iterator[Row]:
+    """The tab of a job with a table of 64 instances, against 2."""
+    with lab(fill_instances) as running, browsers(2) as both:
+        pages = [browser.new_page() for browser in both]
+        for page in pages:
+            load(page, running)
+        # As many rows as are in sight.
+        many, few = (
+            partial(opened, page, open_tab(count), SHOWN, min(count, 12), SHUT)
+            for page, count in zip(pages, (RANKS, TWO), strict=True)
+        )
+        ours, baseline = pairs(COUNT, many, few)
+    times = statistics.median(ours) / statistics.median(baseline)
+    title = f"the view of a job with {RANKS} instances: open, until their table is shown, against {TWO}"
+    yield Row(title, ms(ours), ms(baseline), f"{times:.2f} ×", "1.5 × its time", times < 1.5)
+
+
+def open_tab(count: int) -> str:
+    """Return the JavaScript that opens the job with this number of instances."""
+    return f"window.jupyterapp.commands.execute('jupyter-pai:open-job', {{ id: 'ranks{count}' }});"
+
+
+def fill_instances(home: Home) -> None:
+    """Two jobs, called after how many instances they have, each with a log."""
+    when = now()
+    for count in (RANKS, TWO):
+        job = ended(f"ranks{count}", f"{count} ranks", when)
+        store(home, job.model_copy(update={"backend": "elsewhere", "profile": "elsewhere"}))
+        folder = home.job(job.id)
+        folder.log.mkdir(parents=True)
+        names = [f"worker-{rank}" for rank in range(count)]
+        for name in names:
+            (folder.log / name).write_text(f"this is {name}\n")
+        one = Instance("", "worker", None, JobStatus.SUCCEEDED, node="node-7", started_at=when, ended_at=when)
+        write_instances(folder, [replace(one, name=name, rank=rank) for rank, name in enumerate(names)])
+
+
+ALL: list[Callable[[], Iterator[Row]]] = [jobs_list, job_view]

@@ -58,7 +58,8 @@ export interface IReplies {
 
 
 # The browser loads the table at its start: it has no verbs that only kernels and command lines call.
-_BROWSER_VERBS = [(verb, endpoint) for verb, endpoint in VERBS if verb not in ("cancel_submit", "kernel_notebook")]
+_OTHERS = ("cancel_submit", "job_instances", "kernel_notebook")
+_BROWSER_VERBS = [(verb, endpoint) for verb, endpoint in VERBS if verb not in _OTHERS]
 
 
 def files() -> dict[Path, str]:
@@ -104,11 +105,11 @@ def typescript() -> str:
 
 def wire_types() -> str:
     """Return the types of the replies, as JSON has them."""
-    names = sorted(_reachable({schema_name(endpoint.reply) for _verb, endpoint in _BROWSER_VERBS} - {""}))
+    names = sorted(_reachable({schema_name(endpoint.reply) for _verb, endpoint in VERBS} - {""}))
     types = "\n\n".join(_declaration(name, SCHEMAS[name]) for name in names)
     replies = "".join(
         f"  readonly {verb}: {_reference(schema_name(endpoint.reply)) if endpoint.reply else 'unknown'};\n"
-        for verb, endpoint in _BROWSER_VERBS
+        for verb, endpoint in VERBS
     )
     return f"{_TYPES}{types}\n\n{_REPLIES}{replies}}}\n"
 

@@ -70,7 +70,7 @@ class ViewPage:
         )
         strange = {"hyperparameters": {"nothing_knows_this": "1"}}  # Shown as a note.
         self.failed = self.submit(
-            "failed", source={"files": {"train.py": DECLARING}}, entry_point="train.py", **strange
+            "failed", source={"files": {"train.py": DECLARING}}, entry_point="train.py", instance_count=2, **strange
         )
         self.running = self.submit("running", command="echo '[pai] {\"progress\": 0.5}'; sleep 1000")
         until(lambda: all(lab.job(job)["ended_at"] for job in (self.done, self.other, self.failed)))
@@ -190,6 +190,7 @@ def failed(views: ViewPage) -> Locator:
     view = views.job(views.failed, "overview")
     view.locator(".jp-pai-Job-trouble, .jp-pai-Trouble").first.wait_for()
     view.get_by_role("list", name="Notes").wait_for()
+    view.locator(".jp-pai-Instances").wait_for()
     return view
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -43,6 +44,24 @@ class TestNeighbour(RemoteBackendPromises):
     @pytest.fixture
     def readable(self, shared: Path) -> Path:
         return shared
+
+    @pytest.fixture
+    def retrying(self) -> dict[str, Any] | None:
+        return {"options": {"retries": 1}}
+
+    @story
+    async def test_instances_have_two_roles(self, bench: Bench) -> None:
+        command = 'if [ $RANK -lt $NEIGHBOUR_SERVERS ]; then echo "serve $RANK"; else echo "work $RANK"; fi'
+        job, remote_id, _report = await bench.finish(command, instance_count=3, options={"servers": 1})
+        instances = await bench.backend.instances(remote_id)
+        assert [(one.name, one.role) for one in instances] == [
+            ("server-0", "server"),
+            ("worker-0", "worker"),
+            ("worker-1", "worker"),
+        ]
+        assert {(one.node, one.address, one.attempt) for one in instances} == {(socket.gethostname(), "127.0.0.1", 1)}
+        await bench.log(job, remote_id, "server-0", b"serve 0\n")
+        await bench.log(job, remote_id, "worker-1", b"work 2\n")
 
     @story
     async def test_input_in_the_shared_folder_is_not_copied(self, bench: Bench, shared: Path) -> None:

@@ -17,8 +17,14 @@ _MESSAGES = (
     ),
     (
         '{"type": "job", "job": {…}}',
-        "The job with its instances, at each change, until it ends; with `stay`, until it is deleted.",
-        "作业和它的实例，每次变化时发来，直到作业结束；带 `stay` 时直到它被删除。",
+        "The job with the names of its logs, at each change, until it ends; with `stay`, until it is deleted.",
+        "作业和它的日志的名字，每次变化时发来，直到作业结束；带 `stay` 时直到它被删除。",
+    ),
+    (
+        '{"type": "instances", "instances": [{…}]}',
+        "The instances of the job, as in `GET /jobs/{job}/instances` but without unknown values, at each change, until"
+        " the job ends.",
+        "作业的实例，与 `GET /jobs/{job}/instances` 一样，但不含不知道的值，每次变化时发来，直到作业结束。",
     ),
     (
         '{"type": "log", "instance": "…", "offset": n, "end": n, "text": "…"}',

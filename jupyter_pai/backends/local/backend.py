@@ -19,6 +19,7 @@ from ...core.host import boot_id
 from ...core.i18n import N_, _, ngettext
 from ...core.secret import Secret
 from ...core.text import show_size
+from ...jobs.instances import Instance
 from ...jobs.job import Job, JobStatus
 from ...jobs.spec import JobSpec
 from ...jobs.state_dir import Home, JobFolder, state_errors
@@ -171,6 +172,10 @@ class LocalBackend(Backend):
                     reports[remote_id] = replace(report, reason=report.reason + " " + left)
                 await asyncio.to_thread(working_files.keep, folder)
         return reports
+
+    async def instances(self, remote_id: str) -> Sequence[Instance]:
+        folder = self.home.job(remote_id)
+        return process.instances_of(folder, self._report(folder))
 
     def _report(self, folder: JobFolder) -> Report:
         try:

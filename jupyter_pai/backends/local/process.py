@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,11 @@ from ...core.errors import BackendError
 from ...core.host import boot_id, start_time
 from ...core.i18n import _
 from ...core.secret import Secret
+from ...jobs.instances import Instance
+from ...jobs.job import JobStatus
+from ...jobs.logs import file as logs
 from ...jobs.state_dir import FULL, JobFolder
+from ..reports import Report
 from .liveness import sign, starter_of
 from .queue import Capacity, Need
 
@@ -51,10 +55,12 @@ class Result:
     @property
     def exit_code(self) -> int | None:
         """The exit code as a shell reports it: 128 + n if signal n ended the command."""
-        if self.status is None:
-            return None
-        code = os.waitstatus_to_exitcode(self.status)
-        return code if code >= 0 else 128 - code
+        return None if self.status is None else _exit_code(self.status)
+
+
+def _exit_code(status: int) -> int:
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
 
 
 @cache
@@ -153,6 +159,43 @@ def read_result(folder: JobFolder) -> Result | None:
         status = int(values["status"]) if values["status"] else None
         return Result(status, values["instance"], values["reason"], _time(values["ended"]), int(values["oom_kills"]))
     return None
+
+
+def instances_of(folder: JobFolder, report: Report) -> list[Instance]:
+    """Return the instances of a job with this state, in the order of their ranks; none before the start."""
+    names, ends = logs.instances(folder.log), _read_ends(folder)
+    if len(names) == 1 and report.exit_code is not None and report.ended_at:
+        ends = {0: (report.exit_code, report.ended_at)}
+    is_stopped = report.status is JobStatus.STOPPED or (folder.path / "stop").exists()
+    failed = next((rank for rank, (code, _end) in ends.items() if code and not is_stopped), None)
+    node = "".join(_started(folder)[3:4])
+
+    def instance(rank: int, name: str) -> Instance:
+        code, ended_at = ends.get(rank, (None, report.ended_at))
+        status, reason = report.status, report.reason if report.status.ended else ""
+        if code == 0:
+            status, reason = JobStatus.SUCCEEDED, ""
+        elif code and rank == failed:
+            status = JobStatus.FAILED
+        elif code:
+            status = JobStatus.STOPPED
+            if failed is not None:  # Then the others are stopped.
+                reason = _("Stopped, because {name} failed.").format(name=names[failed])
+        known = Instance(name, "worker", rank, status, node=node, exit_code=code, reason=reason)
+        return replace(known, started_at=report.started_at, ended_at=ended_at)
+
+    return [instance(rank, name) for rank, name in enumerate(names)]
+
+
+def _read_ends(folder: JobFolder) -> dict[int, tuple[int, datetime]]:
+    """Return exit code and end of each ended instance, by rank, in the order of the ends. A job of one instance has
+    only a result."""
+    ends: dict[int, tuple[int, datetime]] = {}
+    with contextlib.suppress(FileNotFoundError, ValueError, OverflowError):  # Only the last line may be incomplete.
+        for line in (folder.path / "ends").read_text("utf-8", "replace").splitlines():
+            rank, status, time = line.split(" ")
+            ends[int(rank)] = _exit_code(int(status)), _time(time)
+    return ends
 
 
 def request_stop(folder: JobFolder) -> None:

@@ -26,6 +26,7 @@ from ...core.secret import Secret
 from ...core.text import parse_size
 from ...jobs import datasets
 from ...jobs.events import PlatformEvent
+from ...jobs.instances import Instance
 from ...jobs.job import Job, JobStatus
 from ...jobs.spec import SIZE, JobSpec
 from ...jobs.state_dir import Home, JobFolder, Packing
@@ -36,7 +37,7 @@ from ..resources import Image, ImageQuery, InstanceType, Quota
 from ..runtime.job_script import KeptFiles
 from . import logs
 from .api import RUNNING, PaiApi
-from .job_response import output_model, points_of, remedy, remote_job, report_of, samples
+from .job_response import instances_of, output_model, points_of, remedy, remote_job, report_of, samples
 from .options import PaiOptions, check_input, options_of
 from .request_body import HOME_LABEL, JOB_LABEL, Destination, request_body
 from .tensorboards import PaiBoards
@@ -102,7 +103,7 @@ class PaiBackend(RemoteBackend):
         self.api = PaiApi(self.account)
         self.boards = PaiBoards(self.account)
         # Instances and last own reply of polled jobs.
-        self._instances: dict[str, list[str]] = {}
+        self._instances: dict[str, list[Instance]] = {}
         self._reports: dict[str, Report] = {}
         # Times of the monotonic clock before the last submits, and ids of the jobs.
         self._created: deque[tuple[float, str]] = deque(maxlen=_LIST)
@@ -268,14 +269,13 @@ class PaiBackend(RemoteBackend):
         except NotFound:
             return None
         report = report_of(job)
-        names = [str(instance["Name"]) for instance in job.get("Instances") or () if instance.get("Name")]
-        self._instances[remote_id] = names or self._instances.get(remote_id, [])
+        self._instances[remote_id] = instances_of(job) or self._instances.get(remote_id, [])
         self._reports[remote_id] = report
         if report.status is JobStatus.FAILED:
             report = report_of(job, await self.api.error_info(remote_id))
         return report
 
-    async def instances(self, remote_id: str) -> Sequence[str]:
+    async def instances(self, remote_id: str) -> Sequence[Instance]:
         if remote_id not in self._instances:
             await self._report(remote_id)
         return self._instances.get(remote_id, [])

@@ -17,6 +17,7 @@ from ...core.errors import SpecError
 from ...core.i18n import N_, _
 from ...jobs.datasets import DataSet
 from ...jobs.events import MetricPoint
+from ...jobs.instances import Instance
 from ...jobs.job import JobStatus, now
 from ...jobs.metrics.log_source import compile_pattern
 from ...jobs.spec import JobSpec, MetricDefinition
@@ -38,6 +39,8 @@ _STATUSES = {
     "Terminated": JobStatus.STOPPED,
     "Stopped": JobStatus.STOPPED,
 }
+# Those of an instance: unlike a job's, an unknown one is not shown as running.
+_INSTANCE_STATUSES = {**_STATUSES, "Pending": JobStatus.QUEUED}
 _LONGEST_NAME = 200
 # Reason codes that add nothing to the status.
 _IDLE_REASONS = ("", "TrainingJobSucceed", "TrainingJobRunning")
@@ -82,6 +85,21 @@ def report_of(job: Mapping[str, Any], error: Mapping[str, Any] | None = None) ->
         # The latest value of each defined metric, as the platform read it from the log.
         metrics={point.name: point for point in points_of(job.get("LatestMetrics") or ()) if point.name},
     )
+
+
+def instances_of(job: Mapping[str, Any]) -> list[Instance]:
+    """Return the instances of a job's own reply, which lists them in the order of their ranks."""
+    items = [item for item in job.get("Instances") or () if isinstance(item, Mapping) and item.get("Name")]
+    return [
+        Instance(
+            str(item["Name"]),
+            str(item.get("Role") or "").lower(),
+            rank,
+            _INSTANCE_STATUSES.get(str(item.get("Status"))),
+            str(item.get("Status") or ""),
+        )
+        for rank, item in enumerate(items)
+    ]
 
 
 def moment(text: object) -> datetime | None:

@@ -12,12 +12,15 @@ import pytest
 
 from ...backends.base import Caller, Capability
 from ...backends.remote import RemoteBackend
+from ...backends.reports import LogPiece
 from ...core.errors import BadInput, NotFound, Unsupported
 from ...core.field_errors import form_schema
 from ...core.secret import Secret
+from ...jobs.instances import read_instances
 from ...jobs.job import JobStatus, now
 from ...jobs.spec import parse_spec
 from ...jobs.state_dir import Home
+from ..watcher.remote_sync import RemoteLog
 from .harness import PROFILE, Bench, read, story
 
 __all__ = ["BackendPromises", "RemoteBackendPromises"]
@@ -180,15 +183,49 @@ class BackendPromises:
     async def test_instances_come_in_the_order_of_their_ranks(self, bench: Bench) -> None:
         if Capability.MULTI_NODE not in bench.backend.capabilities:
             return
-        job, remote_id, _report = await bench.finish('echo "$RANK of $WORLD_SIZE"', instance_count=2)
-        names = await bench.instances(job, remote_id)
-        assert len(names) == 2
-        for rank, name in enumerate(names):
-            await bench.log(job, remote_id, name, b"%d of 2\n" % rank)
+        job, remote_id, report = await bench.finish('echo "$RANK of $WORLD_SIZE"', instance_count=2)
+        instances = await bench.backend.instances(remote_id)
+        assert len({one.name for one in instances}) == 2
+        for rank, one in enumerate(instances):
+            await bench.log(job, remote_id, one.name, b"%d of 2\n" % rank)
+            assert one.rank in (None, rank)
+            assert one.status in (None, JobStatus.SUCCEEDED)
+            assert one.exit_code in (None, 0)
+            assert one.attempt in (None, 1)
+            times = [time for time in (report.started_at, one.started_at, one.ended_at, now()) if time]
+            assert times == sorted(times)
+
+    @story
+    async def test_failed_instance_is_marked(self, bench: Bench) -> None:
+        if Capability.MULTI_NODE not in bench.backend.capabilities:
+            return
+        _job, remote_id, report = await bench.finish("exit $((RANK * 7))", instance_count=2)
+        assert (report.status, report.exit_code) == (JobStatus.FAILED, 7)
+        _first, second = await bench.backend.instances(remote_id)
+        assert report.instance in ("", second.name)
+        assert second.status in (None, JobStatus.FAILED)
+        assert second.exit_code in (None, 7)
+
+    @story
+    async def test_instances_end_with_their_job(self, bench: Bench) -> None:
+        _job, remote_id = await bench.submit("sleep 1000")
+        await bench.until(remote_id, lambda report: report.status is JobStatus.RUNNING)
+        (instance,) = await bench.backend.instances(remote_id)
+        assert instance.status is None or not instance.status.ended
+        assert (instance.exit_code, instance.ended_at) == (None, None)
+        await bench.backend.stop(remote_id)
+        await bench.ended(remote_id)
+        (instance,) = await bench.backend.instances(remote_id)
+        assert instance.status is None or instance.status.ended
 
 
 class RemoteBackendPromises(BackendPromises):
     """Further tests for a backend of a remote platform."""
+
+    @pytest.fixture
+    def retrying(self) -> dict[str, Any] | None:
+        """The fields of a spec whose task the platform starts once more if it fails; None if it cannot."""
+        return None
 
     @story
     async def test_its_folders_can_be_written_and_read(self, bench: Bench) -> None:
@@ -210,11 +247,38 @@ class RemoteBackendPromises(BackendPromises):
         await bench.only_log(job, remote_id, expected)
 
     @story
+    async def test_log_continues_with_another_attempt(self, bench: Bench, retrying: dict[str, Any] | None) -> None:
+        if retrying is None:
+            return
+        tried = "$PAI_OUTPUT_MODEL/tried"
+        command = f"if [ -e {tried} ]; then printf 'second\n'; else touch {tried}; printf 'first\n\nend'; exit 3; fi"
+        job, remote_id = await bench.submit(command, **retrying)
+        log, pieces = RemoteLog(bench.folder(job)), [LogPiece(b"", "")]
+        is_ended = is_complete = False
+        while not is_ended or pieces[-1].more or not is_complete:
+            # Both read while the attempts run: one in a single process, and one in another process for each piece.
+            is_ended = (await bench.backend.poll([remote_id]))[remote_id].status.ended
+            is_complete, _news = await log.fetch(bench.backend, remote_id)
+            for instance in await bench.backend.instances(remote_id):
+                pieces.append(await bench.another().log(remote_id, instance.name, pieces[-1].cursor))
+        report = await bench.ended(remote_id)
+        assert (report.status, report.exit_code) == (JobStatus.SUCCEEDED, 0)
+        assert [piece.attempt for piece in pieces] == sorted(piece.attempt for piece in pieces)
+        texts = {n: b"".join(piece.data for piece in pieces if piece.attempt == n) for n in (1, 2)}
+        assert texts == {1: b"first\n\nend", 2: b"second\n"}
+        (instance,) = await bench.backend.instances(remote_id)
+        assert instance.attempt == 2
+        lines = (bench.folder(job).log / read_instances(bench.folder(job))[0].name).read_bytes().split(b"\n")
+        assert lines[:3] == [b"first", b"", b"end"]
+        assert lines[3].startswith(b"[jupyter-pai] ")
+        assert lines[4:] == [b"second", b""]
+
+    @story
     async def test_times_of_a_log_are_those_of_the_job(self, bench: Bench) -> None:
         job, remote_id, report = await bench.finish("echo first; sleep 1.5; echo second")
-        (instance,) = await bench.instances(job, remote_id)
-        log = await bench.log(job, remote_id, instance, b"second\n")
-        piece = await bench.backend.log(remote_id, instance, "")
+        (instance,) = await bench.backend.instances(remote_id)
+        log = await bench.log(job, remote_id, instance.name, b"second\n")
+        piece = await bench.backend.log(remote_id, instance.name, "")
         if not piece.times:
             return
         offsets, times = zip(*piece.times, strict=True)

@@ -6,7 +6,7 @@ import asyncio
 import functools
 import sys
 import uuid
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +16,6 @@ from ...cloud import http as transport
 from ...config.settings import Profile
 from ...core.secret import Secret
 from ...jobs.job import Job, JobStatus, now
-from ...jobs.logs import file as logs
 from ...jobs.spec import Source, parse_spec
 from ...jobs.state_dir import Home, JobFolder
 from ...source import pack as source
@@ -113,12 +112,6 @@ class Bench:
     async def ended(self, remote_id: str) -> Report:
         return await self.until(remote_id, lambda report: report.status.ended)
 
-    async def instances(self, job: Job, remote_id: str) -> Sequence[str]:
-        """Return the instances that have a log."""
-        if Capability.RUNS_HERE in self.backend.capabilities:
-            return logs.instances(self.folder(job).log)
-        return await self.backend.instances(remote_id)
-
     async def log(self, job: Job, remote_id: str, instance: str, expected: bytes) -> bytes:
         """Return the log of a finished job's instance once it contains `expected`. Each read is by another process."""
         before, data, cursor = b"-", b"", ""
@@ -135,8 +128,8 @@ class Bench:
 
     async def only_log(self, job: Job, remote_id: str, expected: bytes) -> bytes:
         """Return the log of a job with one instance, as `log` does."""
-        (instance,) = await self.instances(job, remote_id)
-        return await self.log(job, remote_id, instance, expected)
+        (instance,) = await self.backend.instances(remote_id)
+        return await self.log(job, remote_id, instance.name, expected)
 
     async def completed(self, job: Job, remote_id: str, report: Report) -> Report:
         """Return the last report of a job with one instance, with what its job script wrote into the log."""

@@ -1,20 +1,26 @@
-"""Fetch the data of a remote job: its log, and with `optional_reads` everything else.
+"""Fetch the data of a remote job: its instances with their logs, and with `optional_reads` everything else.
 
 Data is fetched while the job is watched, and once more when it finishes. It is stored like that of a local job.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
 import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 from ...backends.base import Backend
 from ...backends.reports import LogPiece
 from ...core.errors import EngineError, PaiError
 from ...core.filesystem import replace_file
 from ...core.i18n import _
+from ...jobs.instances import Instance, read_instances, write_instances
+from ...jobs.limits import MOST_INSTANCES
 from ...jobs.logs.file import LogFile, sizes
 from ...jobs.state_dir import JobFolder
 from ...jobs.store.store import Store
@@ -28,65 +34,112 @@ _MAX_CHUNKS = 50
 _ATTEMPTS = 20
 
 
-class RemoteLog:
-    """The logs of one job, fetched in chunks and appended to the same files that local jobs write.
+class _Position(NamedTuple):
+    """The number of valid bytes of an instance's log, and the platform's cursor and the attempt after them."""
 
-    `log.cursors` has the number of valid bytes of each instance's file, and the platform's cursor after them. It is
-    replaced atomically after the bytes are written. If the process is killed in between, the next one truncates the
-    file, so that no line is lost or duplicated.
+    size: int = 0
+    cursor: str = ""
+    attempt: int = 1
+
+
+class RemoteLog:
+    """The instances of one job, and their logs: fetched in chunks and appended to the files that local jobs write too.
+
+    `log.cursors` has the position in each log. It is replaced atomically after the bytes are written. If the process is
+    killed in between, the next one truncates the file, so that no line is lost or duplicated.
     """
 
     def __init__(self, folder: JobFolder) -> None:
         self.folder = folder
-        self._cursors: dict[str, tuple[int, str]] | None = None
+        # The stored instances; None until they are read.
+        self._instances: Sequence[Instance] | None = None
+        self._positions: dict[str, _Position] | None = None
 
     async def fetch(self, backend: Backend, remote_id: str) -> tuple[bool, bool]:
         """Fetch new lines. Return whether the logs are complete, and whether there were new lines."""
         complete, news = True, False
-        for instance in await backend.instances(remote_id):
-            name = re.sub(r"[^\w.-]", "_", instance, flags=re.ASCII).lstrip(".")[:200] or "instance"
-            name = f"{name}_" if name.endswith((".index", ".lines")) else name  # Suffixes of our own files.
+        instances = await backend.instances(remote_id)
+        self._keep(instances)
+        for instance in instances:
+            name = _log_name(instance.name)
             for _n in range(_MAX_CHUNKS):
-                piece = await backend.log(remote_id, instance, self._cursor(name)[1])
-                news |= bool(piece.data)
-                self._append(name, piece)
+                piece = await backend.log(remote_id, instance.name, self._position(name).cursor)
+                news |= self._append(name, piece)
                 if not piece.more:
                     break
             else:
                 complete = False
         return complete, news
 
-    def _cursor(self, instance: str) -> tuple[int, str]:
-        """Return the number of valid bytes of an instance's file, and the platform's cursor after them."""
-        if self._cursors is None:
-            self._cursors = self._read()
-        return self._cursors.get(instance, (0, ""))
+    @property
+    def note(self) -> str:
+        """That only some instances are kept; empty if all are."""
+        if len(self._instances or ()) <= MOST_INSTANCES:
+            return ""
+        return _("Only the first {n} instances are kept.").format(n=MOST_INSTANCES)
 
-    def _read(self) -> dict[str, tuple[int, str]]:
+    def _keep(self, instances: Sequence[Instance]) -> None:
+        """Store the instances under the names of their logs. A platform that has forgotten the job lists none."""
+        if self._instances is None:
+            self._instances = read_instances(self.folder)
+        named = [replace(instance, name=_log_name(instance.name)) for instance in instances]
+        if named and named != self._instances:
+            with contextlib.suppress(OSError):  # A job can end on a full disk. The next fetch tries again.
+                write_instances(self.folder, named)
+                self._instances = named
+
+    def _position(self, instance: str) -> _Position:
+        if self._positions is None:
+            self._positions = self._read()
+        return self._positions.get(instance, _Position())
+
+    def _read(self) -> dict[str, _Position]:
         try:
             with open(self.folder.path / "log.cursors", encoding="utf-8") as file:
-                cursors = {name: (int(size), str(cursor)) for name, (size, cursor) in json.load(file).items()}
+                positions = {name: _parse_position(*values) for name, values in json.load(file).items()}
         except (FileNotFoundError, ValueError, TypeError, AttributeError):
-            cursors = {}  # None yet, or damaged: fetch all lines again.
+            positions = {}  # None yet, or damaged: fetch all lines again.
         self.folder.log.mkdir(mode=0o700, exist_ok=True)
         for name, written in sizes(self.folder.log).items():
-            if written > (size := cursors.get(name, (0, ""))[0]):
+            if written > (size := positions.get(name, _Position()).size):
                 LogFile(self.folder.log, name).cut(size)
-        return cursors
+        return positions
 
-    def _append(self, instance: str, piece: LogPiece) -> None:
-        size, cursor = self._cursor(instance)
-        if not piece.data and piece.cursor == cursor:
-            return
+    def _append(self, instance: str, piece: LogPiece) -> bool:
+        """Append a piece of log, and before that of a further attempt a line that says so. Return whether there are new
+        bytes."""
+        size, cursor, attempt = self._position(instance)
         log = LogFile(self.folder.log, instance)
-        if piece.data:
+        head = b""
+        if piece.attempt > attempt:
+            text = _("Attempt {n} of {instance} starts.").format(n=piece.attempt, instance=instance)
+            is_within_line = size and log.read(size - 1, 1) != b"\n"
+            head = b"\n" * bool(is_within_line) + f"[jupyter-pai] {text}\n".encode()
+        data = head + piece.data
+        if not data and piece.cursor == cursor:
+            return False
+        if data:
             if log.size > size:  # Bytes of a write that failed, as on a full disk.
                 log.cut(size)
-            log.append(piece.data, piece.times or [(0, time.time())])
-        cursors = (self._cursors or {}) | {instance: (size + len(piece.data), piece.cursor)}
+            (_start, first), *times = piece.times or [(0, time.time())]
+            log.append(data, [(0, first), *((offset + len(head), at) for offset, at in times)])
+        position = _Position(size + len(data), piece.cursor, max(piece.attempt, attempt))
+        positions = (self._positions or {}) | {instance: position}
         with replace_file(self.folder.path / "log.cursors") as file:
-            file.write(json.dumps(cursors))
-        self._cursors = cursors
+            file.write(json.dumps(positions))
+        self._positions = positions
+        return bool(data)
+
+
+def _log_name(instance: str) -> str:
+    """Return the name of an instance's log, which is the name of its file."""
+    name = re.sub(r"[^\w.-]", "_", instance, flags=re.ASCII).lstrip(".")[:200] or "instance"
+    return f"{name}_" if name.endswith((".index", ".lines")) else name  # Suffixes of our own files.
+
+
+def _parse_position(size: object, cursor: object, attempt: object = 1) -> _Position:
+    """Return a position as it was stored; those of an earlier version have no attempt."""
+    return _Position(int(str(size)), str(cursor), int(str(attempt)))
 
 
 class RemoteSync:
@@ -147,4 +200,4 @@ class RemoteSync:
     @property
     def notes(self) -> list[str]:
         """Why data of a finished job is incomplete."""
-        return [*filter(None, [self.note]), *self.optional.notes.values()]
+        return [*filter(None, [self.note, self.log.note]), *self.optional.notes.values()]

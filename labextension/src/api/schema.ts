@@ -34,6 +34,10 @@ export interface IBoard {
   readonly user: string;
 }
 
+export interface ICancelled {
+  readonly job: IJobView | null;
+}
+
 export interface ICandidate {
   readonly id: string;
   readonly used_at: number;
@@ -250,6 +254,22 @@ export interface IInspection {
   readonly refused: Readonly<Record<string, string>>;
 }
 
+export interface IInstance {
+  readonly name: string;
+  readonly role: string;
+  readonly rank: number | null;
+  readonly status: JobStatus | null;
+  readonly platform_status: string;
+  readonly node: string;
+  readonly address: string;
+  readonly ports: readonly number[];
+  readonly exit_code: number | null;
+  readonly reason: string;
+  readonly started_at: string | null;
+  readonly ended_at: string | null;
+  readonly attempt: number | null;
+}
+
 export interface IInstanceType {
   readonly name: string;
   readonly cpu: number;
@@ -268,6 +288,10 @@ export interface IInstances {
   readonly left_out: number;
   readonly instances: readonly IInstanceType[];
   readonly quotas: readonly IQuota[];
+}
+
+export interface IJobInstances {
+  readonly instances: readonly IInstance[];
 }
 
 export interface IJobSpec {
@@ -347,6 +371,10 @@ export interface IJobView {
 export interface IJobs {
   readonly jobs: readonly IListedJob[];
   readonly total: number;
+}
+
+export interface IKernelNotebook {
+  readonly notebook: string;
 }
 
 export interface ILargeJob {
@@ -701,6 +729,7 @@ export interface IReplies {
   readonly copies: ICopies;
   readonly diff: IComparison;
   readonly download: ICopyView;
+  readonly job_instances: IJobInstances;
   readonly label: IJobView;
   readonly lines: ILogPage;
   readonly log: unknown;
@@ -717,6 +746,7 @@ export interface IReplies {
   readonly stop: IJobView;
   readonly open_terminal: ITerminalLink;
   readonly texts: ITexts;
+  readonly kernel_notebook: IKernelNotebook;
   readonly openapi: unknown;
   readonly platform_boards: IPlatformBoards;
   readonly open_platform_board: IBoard;
@@ -737,6 +767,7 @@ export interface IReplies {
   readonly engine_settings: IEngineSettings;
   readonly set_engine_settings: IEngineSettings;
   readonly storages: IStorages;
+  readonly cancel_submit: ICancelled;
   readonly tensorboards: ITensorBoards;
   readonly start_tensorboard: ITensorBoardView;
   readonly stop_tensorboard: ITensorBoards;

@@ -102,6 +102,7 @@ export type Message =
       readonly event: number;
     }
   | { readonly id: number; readonly type: 'log'; readonly offset: number; readonly end: number; readonly text: string }
+  | { readonly id: number; readonly type: 'instances'; readonly instances: readonly unknown[] }
   | { readonly id: number; readonly type: 'metrics'; readonly metrics: ReadonlyMap<string, IPoints> }
   | {
       readonly id: number;
@@ -121,6 +122,7 @@ export type Message =
 export type Topic =
   | { readonly topic: 'job'; readonly job: string; readonly stay?: boolean }
   | { readonly topic: 'jobs'; readonly after?: number }
+  | { readonly topic: 'instances'; readonly job: string }
   | {
       readonly topic: 'log';
       readonly job: string;
@@ -163,6 +165,8 @@ export function parseMessage(text: string): Message | null {
       const [offset, end] = [number(data['offset']) ?? 0, number(data['end']) ?? 0];
       return { id, type: 'log', offset, end, text: string(data['text']) };
     }
+    case 'instances':
+      return { id, type: 'instances', instances: list(data['instances']) };
     case 'metrics':
       return { id, type: 'metrics', metrics: parseMap(data['metrics'], parsePoints) };
     case 'error':
@@ -298,7 +302,8 @@ function float(value: unknown): number {
   return typeof value === 'string' || typeof value === 'number' ? Number(value) : NaN;
 }
 
-function time(value: unknown): number | null {
+/** Return the milliseconds since 1970 of an ISO text. */
+export function time(value: unknown): number | null {
   const milliseconds = Date.parse(string(value));
   return Number.isNaN(milliseconds) ? null : milliseconds;
 }

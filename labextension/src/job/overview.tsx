@@ -13,6 +13,7 @@ import { JobLink } from '../ui/joblink.js';
 import { Facts, Section } from '../ui/section.js';
 import { shellLine } from '../ui/shell.js';
 import { Figures } from './figures.js';
+import { Instances } from './instancetable.js';
 import { Labels } from './labels.js';
 import { LogTail } from './logtail.js';
 import { Provenance } from './provenance.js';
@@ -42,6 +43,9 @@ export function Overview(props: ITabProps): React.JSX.Element {
         </ul>
       )}
       <Timeline {...props} job={job} />
+      {Math.max(number(job.spec['instance_count']) ?? 1, job.instances.length) > 1 && (
+        <Instances {...props} job={job} />
+      )}
       {hyperparameters.length > 0 && (
         <Section title={trans.__('Hyperparameters (%1)', hyperparameters.length)} isOpen={open}>
           <Facts facts={hyperparameters} />

@@ -125,6 +125,7 @@ function Header(props: IProps & { job: IJob }): React.JSX.Element {
 function Tabs(props: IProps): React.JSX.Element {
   const { trans } = props;
   const [selected, setSelected] = React.useState<Tab>('overview');
+  const [instance, setInstance] = React.useState<string | null>(null);
   const id = React.useId();
   const strip = React.useRef<HTMLDivElement>(null);
   const titles: Readonly<Record<Tab, string>> = {
@@ -136,13 +137,22 @@ function Tabs(props: IProps): React.JSX.Element {
     events: trans.__('Events')
   };
   const names = Object.keys(TABS) as Tab[];
+  const select = (tab: Tab, instance: string | null = null) => {
+    setSelected(tab);
+    setInstance(instance);
+  };
+  const focus = (tab: Tab) => strip.current?.querySelector<HTMLElement>(`[data-tab="${tab}"]`)?.focus();
+  const openLog = (name: string) => {
+    select('logs', name);
+    focus('logs');
+  };
   const move = (event: React.KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     const next = step && names[(names.indexOf(selected) + step + names.length) % names.length];
     if (next) {
       event.preventDefault();
-      setSelected(next);
-      strip.current?.querySelector<HTMLElement>(`[data-tab="${next}"]`)?.focus();
+      select(next);
+      focus(next);
     }
   };
   return (
@@ -158,14 +168,14 @@ function Tabs(props: IProps): React.JSX.Element {
             aria-selected={name === selected}
             aria-controls={`${id}-panel`}
             tabIndex={name === selected ? 0 : -1}
-            onClick={() => setSelected(name)}
+            onClick={() => select(name)}
           >
             {titles[name]}
           </button>
         ))}
       </div>
       <div className="jp-pai-Tabs-panel" role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${selected}`}>
-        {React.createElement(TABS[selected], { ...props, key: selected })}
+        {React.createElement(TABS[selected], { ...props, key: selected, instance, openLog })}
       </div>
     </>
   );

@@ -24,7 +24,7 @@ export function Logs(props: ITabProps): React.JSX.Element {
   useChanges(model);
   const { job } = model;
   const instances = job?.instances ?? [];
-  const [choice, setChoice] = React.useState<string | null>(null);
+  const [choice, setChoice] = React.useState(props.instance ?? null);
   const instance = instances.length < 2 ? '' : choice;
   const node = React.useRef<HTMLDivElement>(null);
   const bar = React.useRef<HTMLDivElement>(null);

@@ -27,6 +27,10 @@ export interface ITabProps extends IContext {
   readonly isVisible: boolean;
   /** True if the view is shown in a cell output: long sections are collapsed. */
   readonly isCompact?: boolean;
+  /** The instance whose log was opened by `openLog`; null for all instances. */
+  readonly instance?: string | null;
+  /** Open the log of an instance. */
+  readonly openLog?: (instance: string) => void;
 }
 
 /** Render again whenever the model changes. */

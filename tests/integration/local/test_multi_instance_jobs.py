@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from jupyter_pai.backends.local import process
 from jupyter_pai.client.embedded import EmbeddedClient
+from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import processes_of, script, submit, until
 from .supervised_job import DAEMONS, MODES, Started, is_alive
@@ -100,3 +102,44 @@ def test_failure_reason_names_the_instance(engine: EmbeddedClient) -> None:
     job = submit(engine, line, instance_count=2).wait()
     assert (job.status, job.exit_code) == ("failed", 5)
     assert job.reason == "worker-1: The module `nothing_here` is missing."
+
+
+def test_instances_have_their_own_ends(engine: EmbeddedClient, tmp_path: Path) -> None:
+    line = f"case $RANK in 0) exit 0;; 1) until [ -e {tmp_path}/go ]; do sleep 0.01; done; exit 5;; esac; sleep 1000"
+    job = submit(engine, line, instance_count=3)
+    first, *others = until(lambda: [one for one in [job.instances()] if one and one[0]["exit_code"] == 0])[0]
+    assert (first["name"], first["role"], first["rank"], first["status"]) == ("worker-0", "worker", 0, "succeeded")
+    assert first["started_at"] <= first["ended_at"]
+    assert first["node"] == os.uname().nodename
+    assert [(one["status"], one["exit_code"], one["ended_at"]) for one in others] == [("running", None, None)] * 2
+    (tmp_path / "go").touch()
+    assert job.wait().reason == "worker-1: The command ended with exit code 5."
+    assert [(one["status"], one["exit_code"], one["reason"]) for one in job.instances()] == [
+        ("succeeded", 0, ""),
+        ("failed", 5, ""),
+        ("stopped", 143, "Stopped, because worker-1 failed."),
+    ]
+
+
+def test_stopped_instances_have_not_failed(engine: EmbeddedClient) -> None:
+    job = submit(engine, "sleep 1000", instance_count=2)
+    until(lambda: [one["status"] for one in job.instances()] == ["running"] * 2)
+    job.stop().wait()
+    ends = [(one["status"], one["exit_code"], one["reason"]) for one in job.instances()]
+    assert ends == [("stopped", 143, "Stopped by the user.")] * 2
+
+
+def test_single_instance_has_the_end_of_the_job(engine: EmbeddedClient) -> None:
+    job = submit(engine, "exit 3").wait()
+    (instance,) = job.instances()
+    assert (instance["name"], instance["status"], instance["exit_code"]) == ("worker-0", "failed", 3)
+    assert instance["ended_at"] == job.info["ended_at"]
+
+
+@pytest.mark.parametrize("text", ["", "0", "0 0", "1 0 1700000000\n7", "x 0 1\n", "0 999999 1\n"])
+def test_damaged_ends_do_not_hide_instances(engine: EmbeddedClient, text: str) -> None:
+    job = submit(engine, "true", instance_count=2).wait()
+    (Home().job(job.id).path / "ends").write_text(text)
+    assert [one["name"] for one in job.instances()] == ["worker-0", "worker-1"]
+    (Home().job(job.id).path / "ends").unlink()
+    assert [one["status"] for one in job.instances()] == ["succeeded"] * 2

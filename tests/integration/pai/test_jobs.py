@@ -39,6 +39,22 @@ def test_job_runs_from_submit_to_model(engine: EmbeddedClient, pai: StandIn, fol
     assert [file["path"] for file in job.files("tensorboard")] == ["events"]
 
 
+def test_instances_are_known_after_the_platform_forgot_the_job(engine: EmbeddedClient, pai: StandIn) -> None:
+    job = submit(engine, "exit $((RANK * 3))", profile="pai", instance_count=2).wait()
+    remote_id = job.info["remote_id"]
+    pai.remove_job(remote_id)
+    before = len(pai.requests)
+    with closing(EmbeddedClient()) as restarted:
+        instances = JobHandle(restarted.call("show", job=job.id), restarted).instances()
+    assert [(one["name"], one["role"], one["rank"], one["status"], one["platform_status"]) for one in instances] == [
+        (f"{remote_id}-master-0", "master", 0, "succeeded", "Succeeded"),
+        (f"{remote_id}-worker-0", "worker", 1, "failed", "Failed"),
+    ]
+    assert {(one["node"], one["exit_code"], one["attempt"]) for one in instances} == {("", None, None)}
+    assert len(pai.requests) == before
+    assert f"{remote_id}-worker-0: failed (Failed)" in job.text()
+
+
 def test_arguments_reach_the_script_unchanged(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
     script(folder, "import os, sys; print(sys.argv[1:], os.environ['PAI_USER_ARGS'], sep='\\n')")
     words = ["--lr", "0.5", "it's $HOME", "+x=y"]

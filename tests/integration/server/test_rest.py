@@ -99,6 +99,8 @@ async def check_job(jp_fetch: Any, check: Check, job: dict[str, Any]) -> None:
     labels = {"best": "yes", "n": "1"}
     assert check("label", await ask(jp_fetch, "PATCH", "jobs", job["id"], "labels", body=labels))["labels"] == labels
     check("code", await ask(jp_fetch, "GET", "jobs", job["id"], "code"))
+    (instance,) = check("job_instances", await ask(jp_fetch, "GET", "jobs", job["id"], "instances"))["instances"]
+    assert (instance["name"], instance["status"], instance["exit_code"]) == ("worker-0", "succeeded", 0)
     check("list_jobs", await ask(jp_fetch, "GET", "jobs"))
 
 

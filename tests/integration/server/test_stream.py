@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,6 +79,26 @@ async def test_changes_of_an_ended_job_are_streamed(jp_fetch: Any, jp_ws_fetch: 
     assert (await tab.read())["job"]["labels"] == {"best": "yes"}
     await ask(jp_fetch, "DELETE", "jobs", job)
     assert [(reply["type"], reply["code"]) for reply in await tab.until_end(1)] == [("error", "NotFound")]
+
+
+async def test_instances_are_streamed_after_each_change(
+    jp_fetch: Any, jp_ws_fetch: Any, spec: dict[str, Any], tmp_path: Path
+) -> None:
+    tab = await open_tab(jp_ws_fetch)
+    command = f"[ $RANK = 0 ] || until [ -e {tmp_path}/go ]; do sleep 0.01; done"
+    job = await submit(jp_fetch, spec | {"instance_count": 2}, command)
+    await tab.subscribe(1, "instances", job=job)
+    states: list[list[str]] = []
+    while states[-1:] != [["succeeded", "running"]]:
+        states.append([one["status"] for one in (await tab.read())["instances"]])
+    (tmp_path / "go").touch()
+    *_changes, last, end = await tab.until_end(1)
+    assert ([one["exit_code"] for one in last["instances"]], end["type"]) == ([0, 0], "end")
+    # Those of an ended job come once, without unknown values.
+    await tab.subscribe(2, "instances", job=job)
+    again, end = await tab.until_end(2)
+    assert (again["instances"], end["type"]) == (last["instances"], "end")
+    assert "address" not in again["instances"][0]
 
 
 async def test_reconnected_stream_continues_without_gaps_or_repeats(

@@ -199,6 +199,24 @@ def test_result_is_that_of_the_first_failed_instance(
     assert sorted(os.listdir(tmp_path)) == ["arguments.json", "result"]
 
 
+def test_ends_of_several_instances_are_recorded(tmp_path: Path) -> None:
+    result = ResultFile(arguments(tmp_path, instances=3), "")
+    result.guarded = True
+    for data in (b"2 0\n1 2", b"56\n", b"0 15\n.\n"):
+        result.add_reports(data)
+    rows = [line.split() for line in (tmp_path / "ends").read_text().splitlines()]
+    assert [(rank, status) for rank, status, _time in rows] == [("2", "0"), ("1", "256"), ("0", "15")]
+    assert all(abs(float(moment) - time.time()) < 60 for _rank, _status, moment in rows)
+    assert stat.S_IMODE((tmp_path / "ends").stat().st_mode) == 0o600
+    result.write()
+    assert "status=256" in (tmp_path / "result").read_text()
+
+
+def test_single_instance_has_only_a_result(tmp_path: Path) -> None:
+    ResultFile(arguments(tmp_path), "").add_reports(b"0 0\n.\n")
+    assert not (tmp_path / "ends").exists()
+
+
 def test_run_time_is_right_although_the_clock_was_set_back(tmp_path: Path) -> None:
     result = ResultFile(arguments(tmp_path), "")
     result.started += 8 * 3600  # The clock showed this when the job started.

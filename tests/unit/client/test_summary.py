@@ -67,12 +67,38 @@ def test_summary_text_has_status_metrics_and_log() -> None:
     assert text.endswith("  | line 1\n  | line 2")
 
 
+INSTANCE: dict[str, Any] = {
+    "name": "worker-0", "status": None, "platform_status": "", "exit_code": None, "node": "", "address": "",
+    "ports": [], "reason": "", "started_at": None, "ended_at": None, "attempt": None,
+}  # fmt: skip
+
+
+def test_summary_has_a_line_for_each_of_several_instances() -> None:
+    times = {"started_at": "2026-01-02T03:04:06Z", "ended_at": "2026-01-02T03:04:16Z"}
+    failed = {"name": "ps-0", "status": "failed", "platform_status": "Evicted", "exit_code": 137, "node": "n7"}
+    failed |= {"address": "10.0.0.7", "ports": [22, 80], "attempt": 2, "reason": "no\nmemory"}
+    text = summary.text(View(JOB, instances=[INSTANCE | {"status": "running"}, INSTANCE | failed | times]))
+    assert "\nworker-0: running\n" in text
+    line = "ps-0: failed (Evicted), exit code 137, n7, 10.0.0.7:22,80, 10.0 s, attempt 2, no memory"
+    assert line in text.splitlines()
+    assert "worker-0" not in summary.text(View(JOB, instances=[INSTANCE]))
+
+
+def test_instances_of_a_summary_are_limited() -> None:
+    many = [INSTANCE | {"name": f"w-{n}", "reason": "r" * 1000} for n in range(1000)]
+    lines = [line for line in summary.text(View(JOB, instances=many)).splitlines() if line.startswith("w-")]
+    assert len(lines) == 20
+    assert all(len(line) < 220 for line in lines)
+    assert "instances: 980 further instances" in summary.text(View(JOB, instances=many))
+
+
 def test_summary_has_no_control_characters() -> None:
     """Names, reasons and notes of jobs may be those of other users and platforms."""
     evil = "\x1b]0;title\x07\x9b2J\r"
     texts = {name: f"{JOB[name]}{evil}" for name in ("name", "backend", "profile", "reason", "fix")}
     job = JOB | texts | {"notes": [evil], "outputs": {"model": evil}, "output_parameters": {evil: evil}}
-    view = View(job, f"log{evil}\n", {f"loss{evil}": {"step": [0], "value": [1.0]}})
+    words = dict.fromkeys(("name", "platform_status", "node", "address", "reason"), evil)
+    view = View(job, f"log{evil}\n", {f"loss{evil}": {"step": [0], "value": [1.0]}}, [INSTANCE | words] * 2)
     for text in (summary.line(job), summary.text(view), summary.html(view)):
         assert not set(text) & {"\x1b", "\x07", "\x9b", "\r"}
         assert "digits" in text

@@ -19,6 +19,9 @@ from jupyter_pai.engine.watcher.remote_metrics import RemoteMetrics
 from jupyter_pai.engine.watcher.remote_sync import RemoteLog, RemoteSync
 from jupyter_pai.engine.watcher.timings import Timings
 from jupyter_pai.jobs.events import MetricPoint, PlatformEvent
+from jupyter_pai.jobs.instances import Instance, read_instances
+from jupyter_pai.jobs.job import JobStatus
+from jupyter_pai.jobs.limits import MOST_INSTANCES
 from jupyter_pai.jobs.logs.file import LogFile
 from jupyter_pai.jobs.metrics.query import ResourceUsage
 from jupyter_pai.jobs.metrics.series import SeriesWriter
@@ -41,6 +44,8 @@ class Platform(Backend):
         super().__init__(ProfileSettings(backend="scripted"), home)
         self.piece = piece
         self.logs: dict[str, bytes] = {}
+        self.retries: list[bytes] = []
+        self.known: dict[str, Any] = {}
         self.times: list[tuple[int, float]] = []
         self.steps, self.page = 0, 5000
         self.texts: list[str] = []
@@ -54,17 +59,24 @@ class Platform(Backend):
         if errors := self.errors.get(kind):
             raise errors.pop()
 
-    async def instances(self, remote_id: str) -> Sequence[str]:
-        return list(self.logs)
+    async def instances(self, remote_id: str) -> Sequence[Instance]:
+        return [Instance(name, **self.known) for name in self.logs]
 
     async def log(self, remote_id: str, instance: str, cursor: str) -> LogPiece:
         self.asked["log"].append((instance, cursor))
         self._fail("log")
+        attempts = [self.logs[instance], *self.retries]
         start = int(cursor or 0)
-        end = min(start + self.piece, len(self.logs[instance]))
+        # The cursor counts the bytes of all attempts.
+        number, begin = 1, 0
+        while number < len(attempts) and start >= begin + len(attempts[number - 1]):
+            begin += len(attempts[number - 1])
+            number += 1
+        end = min(start + self.piece, begin + len(attempts[number - 1]))
         times = [(max(offset - start, 0), time) for offset, time in self.times if offset < end]
         times = times[max(sum(not offset for offset, _time in times) - 1, 0) :]
-        return LogPiece(self.logs[instance][start:end], str(end), end < len(self.logs[instance]), times)
+        data = attempts[number - 1][start - begin : end - begin]
+        return LogPiece(data, str(end), end < sum(map(len, attempts)), times, number)
 
     async def events(self, remote_id: str, cursor: str) -> EventPage:
         known = int(cursor or 0)
@@ -142,7 +154,7 @@ def test_log_is_appended_in_pieces(place: JobFolder, platform: Platform) -> None
     }
     cursors = [cursor for instance, cursor in platform.asked["log"] if instance == "master-0"]
     assert cursors == ["", "5", "10", "13", "13"]
-    assert json.loads((place.path / "log.cursors").read_text()) == {"master-0": [13, "13"], "worker_1": [4, "4"]}
+    assert json.loads((place.path / "log.cursors").read_text()) == {"master-0": [13, "13", 1], "worker_1": [4, "4", 1]}
 
 
 @pytest.mark.parametrize(
@@ -202,6 +214,67 @@ def test_damaged_cursors_fetch_all_lines_again(place: JobFolder, platform: Platf
     (place.path / "log.cursors").write_text(text)
     fetch(RemoteLog(place), platform)
     assert (place.log / "master-0").read_bytes() == b"hello, world\n"
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_log_of_another_attempt_follows_a_line_that_says_so(place: JobFolder, platform: Platform, end: bytes) -> None:
+    platform.logs, platform.times = {"master-0": b"first"}, [(0, 10.0)]
+    fetch(RemoteLog(place), platform)
+    platform.logs, platform.retries = {"master-0": b"first" + end}, [b"", b"the third one\n"]
+    platform.times += [(5, 20.0)]
+    log = RemoteLog(place)
+    fetch(log, platform)
+    assert fetch(RemoteLog(place), platform) == (True, False)
+    assert (
+        place.log / "master-0"
+    ).read_bytes() == b"first\n[jupyter-pai] Attempt 3 of master-0 starts.\nthe third one\n"
+    assert [LogFile(place.log, "master-0").time_at(n) for n in (4, 20)] == [10, 20]
+    platform.retries += [b"last"]
+    fetch(log, platform)
+    assert (place.log / "master-0").read_bytes().endswith(b"one\n[jupyter-pai] Attempt 4 of master-0 starts.\nlast")
+
+
+def test_silent_attempt_has_its_line_too(place: JobFolder, platform: Platform) -> None:
+    platform.logs, platform.retries = {"master-0": b"one\n"}, [b""]
+    log = RemoteLog(place)
+    assert fetch(log, platform) == (True, True)
+    platform.retries = [b"two\n"]
+    fetch(log, platform)
+    assert (place.log / "master-0").read_bytes() == b"one\n[jupyter-pai] Attempt 2 of master-0 starts.\ntwo\n"
+
+
+def test_cursors_of_an_earlier_version_are_of_the_first_attempt(place: JobFolder, platform: Platform) -> None:
+    platform.logs = {"master-0": b"one\n"}
+    fetch(RemoteLog(place), platform)
+    (place.path / "log.cursors").write_text('{"master-0": [4, "4"]}')
+    platform.retries = [b"two\n"]
+    fetch(RemoteLog(place), platform)
+    assert (place.log / "master-0").read_bytes() == b"one\n[jupyter-pai] Attempt 2 of master-0 starts.\ntwo\n"
+
+
+def test_instances_are_kept_under_the_names_of_their_logs(place: JobFolder, platform: Platform) -> None:
+    platform.logs, platform.known = {"a/0": b"1\n"}, {"role": "a", "rank": 0, "status": JobStatus.RUNNING}
+    fetch(RemoteLog(place), platform)
+    assert read_instances(place) == [Instance("a_0", "a", 0, JobStatus.RUNNING)]
+    written = place.instances.stat().st_ino
+    log = RemoteLog(place)
+    fetch(log, platform)
+    assert place.instances.stat().st_ino == written, "unchanged instances are not written"
+    platform.known |= {"status": JobStatus.FAILED, "exit_code": 3}
+    fetch(log, platform)
+    kept = [Instance("a_0", "a", 0, JobStatus.FAILED, exit_code=3)]
+    assert read_instances(place) == kept
+    platform.logs = {}
+    fetch(RemoteLog(place), platform)
+    assert read_instances(place) == kept, "the platform has forgotten the job"
+
+
+def test_further_instances_are_omitted_with_a_note(place: JobFolder, platform: Platform, store: Store) -> None:
+    platform.logs = {f"w-{n}": b"" for n in range(MOST_INSTANCES + 1)}
+    remote = RemoteSync(place, store, NOW)
+    assert sync(remote, platform)
+    assert len(read_instances(place)) == MOST_INSTANCES
+    assert remote.notes == ["Only the first 2000 instances are kept."]
 
 
 def sync(remote: RemoteSync, platform: Platform, *, ended: bool = False) -> bool:

@@ -20,6 +20,7 @@ from jupyter_pai import (
     EventPage,
     Finding,
     Home,
+    Instance,
     InstanceType,
     Job,
     JobFolder,
@@ -47,7 +48,8 @@ if TYPE_CHECKING:
 __all__ = ["NeighbourBackend", "NeighbourOptions", "NeighbourSettings"]
 
 _REPORTS = TypeAdapter(dict[str, Report])
-_INSTANCES = TypeAdapter(list[InstanceType])
+_INSTANCES = TypeAdapter(list[Instance])
+_MACHINES = TypeAdapter(list[InstanceType])
 _EVENTS = TypeAdapter(list[PlatformEvent])
 
 
@@ -72,6 +74,13 @@ class NeighbourOptions(BaseModel):
     nice: int = Field(
         0, ge=0, le=19, title="Niceness", description="How far the job stands back for all else that runs there."
     )
+    servers: int = Field(
+        0,
+        ge=0,
+        title="Servers",
+        description="How many instances are servers: their RANK is below NEIGHBOUR_SERVERS.",
+    )
+    retries: int = Field(0, ge=0, le=1, title="Retries", description="How often a job that has failed is run again.")
 
 
 class NeighbourBackend(RemoteBackend):
@@ -120,7 +129,8 @@ class NeighbourBackend(RemoteBackend):
     # Submitting.
 
     async def check(self, spec: JobSpec, caller: Caller) -> Check:
-        parse_options(NeighbourOptions, spec.options)
+        if parse_options(NeighbourOptions, spec.options).servers >= max(spec.instance_count, 1):
+            raise errors.SpecError("options.servers: at least one instance must be a worker.")
         for channel, uri in spec.inputs.items():
             if not uri.startswith("neighbour://") and not self.can_read(uri):
                 raise errors.SpecError(
@@ -179,15 +189,22 @@ class NeighbourBackend(RemoteBackend):
             return {}
         return _REPORTS.validate_python(await self._ask("GET", "/reports", ids=",".join(remote_ids)))
 
-    async def instances(self, remote_id: str) -> Sequence[str]:
-        return list((await self._ask("GET", f"/jobs/{remote_id}/instances"))["instances"])
+    async def instances(self, remote_id: str) -> Sequence[Instance]:
+        return _INSTANCES.validate_python((await self._ask("GET", f"/jobs/{remote_id}/instances"))["instances"])
 
     async def log(self, remote_id: str, instance: str, cursor: str) -> LogPiece:
-        start = int(cursor or 0)
-        piece = await self._ask("GET", f"/jobs/{remote_id}/instances/{quote(instance)}", start=start)
-        data = base64.b64decode(piece["data"])
+        """The cursor is the attempt and a position in its log: each attempt has one of its own."""
+        attempt, _colon, start = (cursor or "1:0").partition(":")
+        place = f"/jobs/{remote_id}/instances/{quote(instance)}"
+        piece = await self._ask("GET", place, attempt=attempt, start=start)
         times = [(int(offset), float(time)) for offset, time in piece["times"]]
-        return LogPiece(data, str(start + len(data)), more=bool(piece["more"]), times=times)
+        return LogPiece(
+            base64.b64decode(piece["data"]),
+            f"{piece['attempt']}:{piece['end']}",
+            more=bool(piece["more"]),
+            times=times,
+            attempt=int(piece["attempt"]),
+        )
 
     async def events(self, remote_id: str, cursor: str) -> EventPage:
         """The cursor is the number of events without a count; the one that is counted up comes each time."""
@@ -215,7 +232,7 @@ class NeighbourBackend(RemoteBackend):
         return _remote_job(await self._ask("GET", f"/jobs/{quote(remote_id, safe='')}"))
 
     async def instance_types(self) -> list[InstanceType]:
-        return _INSTANCES.validate_python((await self._ask("GET", "/machine"))["instances"])
+        return _MACHINES.validate_python((await self._ask("GET", "/machine"))["instances"])
 
     def examine(self) -> list[Finding]:
         async def ask() -> dict[str, Any]:

@@ -18,8 +18,9 @@ import socket
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
@@ -33,6 +34,7 @@ from tornado.web import Application, RequestHandler, stream_request_body
 from jupyter_pai import (
     Caller,
     Home,
+    Instance,
     InstanceType,
     Job,
     JobFolder,
@@ -45,7 +47,7 @@ from jupyter_pai import (
 )
 from jupyter_pai.backends.local.backend import LocalBackend
 from jupyter_pai.backends.local.options import LocalSettings
-from jupyter_pai.jobs.logs.file import LogFile, instances
+from jupyter_pai.jobs.logs.file import LogFile
 from jupyter_pai.jobs.metrics.resource_samples import RECORD
 
 from .backend import NeighbourOptions
@@ -56,7 +58,8 @@ __all__ = ["Neighbour", "main"]
 
 _PIECE = 1 << 18
 _MOST, _LARGEST_CODE = 1 << 40, 1 << 30
-_REPORTS, _INSTANCES = TypeAdapter(dict[str, Report]), TypeAdapter(list[InstanceType])
+_REPORTS, _MACHINES = TypeAdapter(dict[str, Report]), TypeAdapter(list[InstanceType])
+_INSTANCES = TypeAdapter(list[Instance])
 _EVENTS = TypeAdapter(list[PlatformEvent])
 
 
@@ -69,6 +72,7 @@ class Neighbour:
         self.local = LocalBackend(LocalSettings(backend="local"), self.home)
         self.shelves = Shelves(place)
         self._taking = asyncio.Lock()
+        self._retries: dict[str, asyncio.Task[None]] = {}
         self._asked: Counter[str] = Counter()
 
     async def take(self, job: Job, code: bytes, values: Mapping[str, Secret]) -> None:
@@ -79,7 +83,9 @@ class Neighbour:
                 return
             options = parse_options(NeighbourOptions, job.spec.options)
             # The local backend knows none of ours.
-            run = job.model_copy(update={"spec": job.spec.model_copy(update={"options": {}})})
+            environment = dict(job.spec.environment) | {"NEIGHBOUR_SERVERS": str(options.servers)}
+            changes = {"options": {}, "environment": environment}
+            run = job.model_copy(update={"spec": job.spec.model_copy(update=changes)})
             check = await self.local.check(run.spec, Caller(sys.executable))
             run = run.model_copy(update={"python": check.python})
             try:
@@ -91,7 +97,21 @@ class Neighbour:
                 raise
             outcome = {"python": check.python, "outputs": prepared.outputs}
             folder.record.write_text(job.model_copy(update=outcome).model_dump_json(exclude={"name"}), "utf-8")
-            await self._start(run.model_copy(update=outcome), folder, values, options.nice)
+            run = run.model_copy(update=outcome)
+            await self._start(run, folder, values, options.nice)
+            if options.retries:
+                self._retries[job.id] = asyncio.create_task(self._retry(run, folder, values, options.nice))
+
+    async def _retry(self, job: Job, folder: JobFolder, values: Mapping[str, Secret], nice: int) -> None:
+        """Run a job once more if it fails, in a folder of its own. Another daemon cannot: it has no secrets of it."""
+        while not (report := (await self.local.poll([folder.id]))[folder.id]).status.ended:
+            await asyncio.sleep(0.1)
+        if report.status is JobStatus.FAILED:
+            again = self.home.job(f"{job.id}-2")
+            again.path.mkdir()
+            shutil.copy(folder.source, again.source)
+            await self.local.prepare(job, again)
+            await self._start(job, again, values, nice)
 
     async def _start(self, job: Job, folder: JobFolder, values: Mapping[str, Secret], nice: int) -> None:
         """In a thread of its own: on Linux each has its niceness, which the processes inherit that it starts."""
@@ -114,25 +134,68 @@ class Neighbour:
             raise errors.NotFound(f"There is no job `{job_id}` in {self.place.path}.")
         return folder
 
-    async def report(self, job_id: str) -> Report:
-        return (await self.local.poll([job_id]))[job_id]
+    def job(self, job_id: str) -> Job:
+        return Job.model_validate_json(self.folder(job_id).record.read_text("utf-8"))
+
+    def attempts(self, job_id: str) -> list[JobFolder]:
+        """The folders of a job's attempts, of the first one first."""
+        first, second = self.folder(job_id), self.home.job(f"{job_id}-2")
+        return [first, second] if second.path.exists() else [first]
+
+    async def reports(self, job_ids: Sequence[str]) -> dict[str, Report]:
+        """Return the states of the last attempts. A job that is yet to be run again has not ended."""
+        retried = {job_id for job_id, task in self._retries.items() if not task.done()}
+        last = {job_id: self.attempts(job_id)[-1].id for job_id in job_ids}
+        found = await self.local.poll([*last.values()])
+        reports = {job_id: found[folder] for job_id, folder in last.items()}
+        waiting = {job_id for job_id in retried & reports.keys() if reports[job_id].status is JobStatus.FAILED}
+        return reports | dict.fromkeys(waiting, Report(JobStatus.STARTING))
 
     async def described(self, folder: JobFolder) -> dict[str, Any]:
         return {
             "job": json.loads(folder.record.read_text("utf-8")),
-            "report": _REPORTS.dump_python(await self.local.poll([folder.id]), mode="json")[folder.id],
+            "report": _REPORTS.dump_python(await self.reports([folder.id]), mode="json")[folder.id],
         }
+
+    def names(self, job_id: str) -> list[tuple[str, str]]:
+        """Return name and role of each instance, by rank."""
+        spec = self.job(job_id).spec
+        servers = parse_options(NeighbourOptions, spec.options).servers
+        counts = {"server": servers, "worker": spec.instance_count - servers}
+        return [(f"{role}-{n}", role) for role, count in counts.items() for n in range(count)]
+
+    async def instances(self, job_id: str) -> list[Instance]:
+        """Return the instances of a job, as the last attempt runs them that has begun."""
+        for attempt, folder in reversed([*enumerate(self.attempts(job_id), 1)]):
+            if found := await self.local.instances(folder.id):
+                return [
+                    replace(one, name=name, role=role, address="127.0.0.1", attempt=attempt)
+                    for one, (name, role) in zip(found, self.names(job_id), strict=True)
+                ]
+        return []
+
+    def log(self, job_id: str, instance: str, attempt: int) -> LogFile:
+        """Return the log of an instance's attempt.
+
+        Raises:
+            errors.NotFound: if there is none.
+        """
+        names = [name for name, _role in self.names(job_id)]
+        attempts = self.attempts(job_id)
+        if instance not in names or not 0 < attempt <= len(attempts):
+            raise errors.NotFound(f"Job {job_id} has no attempt {attempt} of an instance `{instance}`.")
+        return LogFile(attempts[attempt - 1].log, f"worker-{names.index(instance)}")
 
     async def events(self, job_id: str) -> list[PlatformEvent]:
         """Return the events of a job. The last one is counted up: it replaces the earlier one."""
-        job = Job.model_validate_json(self.folder(job_id).record.read_text("utf-8"))
-        report = await self.report(job.id)
-        told = [PlatformEvent(f"{socket.gethostname()} took the job", job.submitted_at)]
-        if report.started_at:
-            told.append(PlatformEvent("begun", report.started_at, instance="worker-0"))
-        if report.ended_at:
-            failed = report.status is not JobStatus.SUCCEEDED
-            told.append(PlatformEvent(f"ended: {report.status}", report.ended_at, warning=failed))
+        told = [PlatformEvent(f"{socket.gethostname()} took the job", self.job(job_id).submitted_at)]
+        for folder in self.attempts(job_id):
+            report = (await self.local.poll([folder.id]))[folder.id]
+            if report.started_at:
+                told.append(PlatformEvent("begun", report.started_at, instance=self.names(job_id)[0][0]))
+            if report.ended_at:
+                failed = report.status is not JobStatus.SUCCEEDED
+                told.append(PlatformEvent(f"ended: {report.status}", report.ended_at, warning=failed))
         self._asked[job_id] += 1
         told.append(PlatformEvent(f"asked for events {self._asked[job_id]} times", key="asked"))
         return told
@@ -182,7 +245,7 @@ class _Reports(_Handler):
     async def get(self) -> None:
         ids = self.get_query_argument("ids").split(",")
         here = [job_id for job_id in ids if self.neighbour.home.job(job_id).record.exists()]
-        self.finish(_REPORTS.dump_python(await self.neighbour.local.poll(here), mode="json"))
+        self.finish(_REPORTS.dump_python(await self.neighbour.reports(here), mode="json"))
 
 
 class _Job(_Handler):
@@ -199,31 +262,38 @@ class _Job(_Handler):
 
 class _Part(_Handler):
     async def get(self, job_id: str, part: str) -> None:
-        folder = self.neighbour.folder(job_id)
+        folders = self.neighbour.attempts(job_id)
         if part == "events":
             self.finish({part: _EVENTS.dump_python(await self.neighbour.events(job_id), mode="json")})
         elif part == "instances":
-            self.finish({part: instances(folder.log)})
+            self.finish({part: _INSTANCES.dump_python(await self.neighbour.instances(job_id), mode="json")})
         else:
             after = float(self.get_query_argument("after"))
-            taken = folder.usage.read_bytes() if folder.usage.exists() else b""
-            whole = taken[: len(taken) // RECORD.size * RECORD.size]
+            taken = [folder.usage.read_bytes() for folder in folders if folder.usage.exists()]
+            whole = b"".join(one[: len(one) // RECORD.size * RECORD.size] for one in taken)
             self.finish({part: [one for one in RECORD.iter_unpack(whole) if one[0] > after]})
 
 
 class _Log(_Handler):
     def get(self, job_id: str, instance: str) -> None:
-        log, start = LogFile(self.neighbour.folder(job_id).log, instance), int(self.get_query_argument("start"))
+        attempt, start = int(self.get_query_argument("attempt")), int(self.get_query_argument("start"))
+        log = self.neighbour.log(job_id, instance, attempt)
+        # Another attempt begins when the one before it has ended.
+        is_last = attempt == len(self.neighbour.attempts(job_id))
+        if start >= log.size and not is_last:
+            attempt, start, is_last = attempt + 1, 0, True
+            log = self.neighbour.log(job_id, instance, attempt)
         data = log.read(start, _PIECE)
         times = [(max(offset - start, 0), time) for offset, time in log.times() if offset < start + len(data)]
         # Of those up to the start, the last one has the time of the first byte.
         times = times[max(sum(offset == 0 for offset, _time in times) - 1, 0) :]
-        self.finish({"data": base64.b64encode(data).decode(), "more": len(data) == _PIECE, "times": times})
+        answer = {"attempt": attempt, "end": start + len(data), "more": len(data) == _PIECE or not is_last}
+        self.finish(answer | {"data": base64.b64encode(data).decode(), "times": times})
 
 
 class _Stop(_Handler):
     async def post(self, job_id: str) -> None:
-        await self.neighbour.local.stop(self.neighbour.folder(job_id).id)
+        await self.neighbour.local.stop(self.neighbour.attempts(job_id)[-1].id)
         self.finish({})
 
 
@@ -251,7 +321,7 @@ class _Files(_Handler):
 
 class _Machine(_Handler):
     async def get(self) -> None:
-        found = _INSTANCES.dump_python(await self.neighbour.local.instance_types(), mode="json")
+        found = _MACHINES.dump_python(await self.neighbour.local.instance_types(), mode="json")
         self.finish({"host": socket.gethostname(), "instances": found})
 
 

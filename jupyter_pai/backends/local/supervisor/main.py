@@ -19,6 +19,7 @@ It is started as ``python -I -S`` and imports very little, since every job waits
 ``started``   created with O_EXCL, so a command never runs twice: ``pid start-time boot-id host time``. Missing while
               the job is queued (see `queue`)
 ``result``    written, synced, renamed: lines ``key=value``; if missing while the lock is free, the job was cut short
+``ends``      for several instances, a line ``rank wait-status time`` when one has ended
 ``usage``     resource usage (see `sampler`)
 ``output_parameters.json``  see `output_parameters`
 ``log/worker-0``        stdout and stderr in order, unchanged except for secrets; one log per instance
@@ -187,7 +188,7 @@ class Supervisor:
             if self.reports in ready:
                 if not (data := os.read(self.reports, 4096)):
                     return
-                self.result.reports += data
+                self.result.add_reports(data)
 
     def check_stop(self) -> None:
         """Give a sign of life, and check for a stop request of a host that cannot send signals here."""

@@ -1,4 +1,4 @@
-"""The file `result`, in which the supervisor records the end of a job."""
+"""The file `result`, in which the supervisor records the end of a job, and `ends` with those of several instances."""
 
 from __future__ import annotations
 
@@ -38,6 +38,25 @@ class ResultFile:
             finally:
                 os.close(file)
 
+    def add_reports(self, data: bytes) -> None:
+        """Add reports of the guard. The ends of several instances are written to the file `ends`; on a full disk, they
+        are omitted."""
+        known = self.reports.rfind(b"\n") + 1
+        self.reports += data
+        new = self.reports[known : self.reports.rfind(b"\n") + 1].splitlines()
+        ends = b"".join(b"%s %f\n" % (line, self.now()) for line in new if line[:1].isdigit())
+        if ends and len(self.arguments.instances) > 1:
+            with contextlib.suppress(OSError):
+                file = os.open(self.arguments.path("ends"), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+                try:
+                    os.write(file, ends)
+                finally:
+                    os.close(file)
+
+    def now(self) -> float:
+        """Return the current time, by the clock as it was set at the start."""
+        return self.started + _uptime() - self.began
+
     def lines(self) -> list[str]:
         """Return the file's lines. `status` is the wait status of the `instance` that failed first, else 0.
 
@@ -57,7 +76,7 @@ class ResultFile:
             f"status={status}",
             f"instance={instance}",
             f"reason={reason}",
-            f"ended={self.started + _uptime() - self.began}",
+            f"ended={self.now()}",
             f"oom_kills={_oom_kills() - self.oom_kills}",
         ]
 
