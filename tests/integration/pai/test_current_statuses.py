@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import closing
+from typing import Any
 
 import pytest
 
@@ -48,9 +49,14 @@ def test_job_that_another_process_polls_is_marked_as_watched(engine: EmbeddedCli
 def test_listed_jobs_keep_the_address_of_their_page(engine: EmbeddedClient, pai: StandIn) -> None:
     """Replies on a list do not have it; few jobs are polled one by one."""
     jobs = [submit(engine, "sleep 600", name=f"job {n}", profile="pai") for n in range(5)]
-    for job in jobs:
-        until(lambda job=job: engine.call("show", job=job.id)["status"] == "running")
-        assert engine.call("show", job=job.id)["console_url"].startswith("https://pai.console.aliyun.com/")
+    shown: list[dict[str, Any]] = []
+
+    def all_run() -> bool:
+        shown[:] = [engine.call("show", job=job.id) for job in jobs]
+        return all(job["status"] == "running" for job in shown)
+
+    until(all_run)
+    assert all(job["console_url"].startswith("https://pai.console.aliyun.com/") for job in shown)
 
 
 def test_removed_job_is_lost_and_not_read_again(engine: EmbeddedClient, pai: StandIn) -> None:

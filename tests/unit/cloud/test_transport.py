@@ -62,7 +62,7 @@ def test_unclear_error_of_a_creating_call_is_a_lost_reply(server: Answers) -> No
 
 
 def test_creating_call_that_was_not_sent_is_retried(server: Answers) -> None:
-    """A refused connection is no lost reply."""
+    """After a refused connection, no reply is lost."""
     server.say(DONE)
     creating = call(server, repeat=False)
     attempts: list[httpx.URL] = []
