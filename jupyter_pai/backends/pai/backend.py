@@ -29,10 +29,11 @@ from ...jobs.events import PlatformEvent
 from ...jobs.job import Job, JobStatus
 from ...jobs.spec import SIZE, JobSpec
 from ...jobs.state_dir import Home, JobFolder, Packing
-from ..base import Caller, Capability, Check, Finding, Prepared, Submission, Trial
+from ..base import Caller, Capability, Finding, Prepared, Submission, Trial
+from ..check import Check
 from ..remote import RemoteBackend
 from ..reports import EventPage, LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample
-from ..resources import Image, ImageQuery, InstanceType, Quota
+from ..resources import Choice, Image, ImageQuery, InstanceType, Quota
 from . import logs
 from .api import RUNNING, PaiApi
 from .job_response import output_model, points_of, remedy, remote_job, report_of, samples
@@ -353,6 +354,11 @@ class PaiBackend(RemoteBackend):
         from . import catalog
 
         return await catalog.list_quotas(self.account)
+
+    async def choices(self, name: str) -> Sequence[Choice]:
+        if name == "quotas":
+            return [Choice(quota.id, quota.name) for quota in await self.quotas()]
+        return await super().choices(name)
 
     async def images(self, query: ImageQuery) -> list[Image]:
         from . import images

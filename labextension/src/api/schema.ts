@@ -48,6 +48,20 @@ export interface ICatalogue {
   readonly texts: Readonly<Record<string, unknown>>;
 }
 
+export interface IChoice {
+  readonly value: string;
+  readonly label: string;
+}
+
+export interface IChoices {
+  readonly profile: string;
+  readonly age: number | null;
+  readonly left_out: number;
+  readonly choices: readonly IChoice[];
+  readonly problem: string;
+  readonly fix: string;
+}
+
 export interface ICode {
   readonly cell: string;
   readonly cli: string;
@@ -258,7 +272,7 @@ export interface IInstanceType {
   readonly gpu_name: string;
   readonly available: boolean | null;
   readonly gpu_memory: number;
-  readonly price: number | null;
+  readonly price: IPrice | null;
   readonly spot_discount: number | null;
   readonly pool: string;
 }
@@ -518,6 +532,11 @@ export interface IPreview {
   readonly leaks?: readonly Readonly<Record<string, unknown>>[] | null;
 }
 
+export interface IPrice {
+  readonly amount: number;
+  readonly currency: string;
+}
+
 export interface IProfileView {
   readonly name: string;
   readonly file: string;
@@ -676,6 +695,7 @@ export interface IReplies {
   readonly backends: IBackends;
   readonly bring: ICopyView;
   readonly catalogue: ICatalogue;
+  readonly choices: IChoices;
   readonly cancel_copy: ICopyView;
   readonly copy: ICopyView;
   readonly remove_data: ICopyView;
