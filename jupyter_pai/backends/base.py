@@ -122,8 +122,8 @@ class Backend(ABC):
     title: ClassVar[str] = ""
     capabilities: ClassVar[frozenset[Capability]]
     settings_model: ClassVar[type[ProfileSettings]] = ProfileSettings
-    # Credentials that a profile may have of its own (`credentials.own`). The first field that is not a password
-    # identifies them to users. None if the platform needs none.
+    # Credentials that a profile may have of its own, for `credentials.own_credentials`. The first field that is not a
+    # password identifies them to users. None if the platform needs none.
     credentials_model: ClassVar[type[BaseModel] | None] = None
     # What users type to log in, if `log_in` exchanges it for other credentials. None: the credentials themselves.
     login_model: ClassVar[type[BaseModel] | None] = None

@@ -100,8 +100,8 @@ class Profiles:
             raise Unsupported(_("The backend of profile `{name}` does not use credentials.").format(name=profile))
         login = parse_login(model, body)
         try:
-            with login_errors(login):
-                async with asyncio.timeout(self.login_timeout):
+            async with asyncio.timeout(self.login_timeout):
+                with login_errors(login):
                     kept = await backend.log_in(chosen.settings, login)
         except TimeoutError:
             text = _("The platform of profile `{name}` did not respond to the login. Nothing was stored.")
