@@ -192,7 +192,9 @@ class _InShell:
     def _lists(self) -> list[dict[str, StoredChoices]]:
         """Return the stored lists of the profile that the line names, else of the default one, else of all."""
         words, folder = vars(self.options), Home().choices
-        profile = words.get("name" if words.get("verb") == "profile" else "profile")
+        if words.get("verb") == "profile":
+            return [stored_choices(folder, words["name"])]
+        profile = words.get("profile")
         for path in () if words.get("backend") else (user_file(), SYSTEM_FILE):
             with suppress(PaiError):
                 profile = profile or SettingsFile(path).default()
