@@ -17,13 +17,13 @@ if TYPE_CHECKING:
         Backend as Backend,
         Caller as Caller,
         Capability as Capability,
-        Check as Check,
         Finding as Finding,
         Prepared as Prepared,
         Submission as Submission,
         Trial as Trial,
         parse_options as parse_options,
     )
+    from .backends.check import Check as Check
     from .backends.remote import RemoteBackend as RemoteBackend
     from .backends.reports import (
         EventPage as EventPage,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Sample as Sample,
     )
     from .backends.resources import (
+        Choice as Choice,
         Image as Image,
         ImageQuery as ImageQuery,
         InstanceType as InstanceType,
@@ -49,9 +50,15 @@ if TYPE_CHECKING:
     from .client.widgets.form import form
     from .cloud import http as transport  # noqa: F401  # re-exported
     from .config import credentials as credentials
-    from .config.settings import IMPORTANT as IMPORTANT, ProfileSettings as ProfileSettings
+    from .config.policy import PriceLimit as PriceLimit
+    from .config.settings import (
+        IMPORTANT as IMPORTANT,
+        ProfileSettings as ProfileSettings,
+        picked_from as picked_from,
+    )
     from .core import contract as contract, errors as errors
     from .core.errors import JobFailed, PaiError
+    from .core.price import Price as Price
     from .core.secret import Secret as Secret
     from .engine.testing import (
         BackendPromises as BackendPromises,
@@ -104,12 +111,15 @@ _HOMES = {
 
 # The names for plug-ins by module. The conformance suites of `engine.testing` need pytest.
 _PLUGIN_HOMES = {
-    "backends.base": "Backend Caller Capability Check Finding Prepared Submission Trial parse_options",
+    "backends.base": "Backend Caller Capability Finding Prepared Submission Trial parse_options",
+    "backends.check": "Check",
     "backends.remote": "RemoteBackend",
     "backends.reports": "EventPage LogPiece OutputModel PointPage RemoteJob Report Sample",
-    "backends.resources": "Image ImageQuery InstanceType Quota",
+    "backends.resources": "Choice Image ImageQuery InstanceType Quota",
     "backends.tensorboards": "Board Boards",
-    "config.settings": "IMPORTANT ProfileSettings",
+    "config.policy": "PriceLimit",
+    "config.settings": "IMPORTANT ProfileSettings picked_from",
+    "core.price": "Price",
     "core.secret": "Secret",
     "engine.testing": "BackendPromises Bench RemoteBackendPromises StoragePromises",
     "jobs.events": "MetricPoint PlatformEvent",

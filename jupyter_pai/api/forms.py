@@ -21,8 +21,9 @@ from .jobs import CodeReply
 
 
 class BackendView(TypedDict):
-    """A backend with the JSON Schemas of its profile settings, of ``spec.options`` and of its credentials; null without
-    any. `capabilities` are values of `backends.base.Capability`."""
+    """A backend with the JSON Schemas of its profile settings, of ``spec.options`` and of its login; null without any.
+    `x-choices` in a field names a list of the platform, see the verb `choices`. `capabilities` are values of
+    `backends.base.Capability`."""
 
     name: str
     title: str
@@ -133,7 +134,7 @@ async def backends(context: Context) -> BackendsReply:
                 "capabilities": sorted(capability.value for capability in kind.capabilities),
                 "settings": form_schema(kind.settings_model) or {},
                 "options": form_schema(kind.options_model),
-                "credentials": form_schema(kind.credentials_model),
+                "credentials": form_schema(kind.login_model or kind.credentials_model),
             }
             for kind in load_backends().values()
         ],

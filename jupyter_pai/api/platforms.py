@@ -1,4 +1,5 @@
-"""Endpoints of platforms: instance types, images, `doctor`; jobs submitted elsewhere, models, and terminals."""
+"""Endpoints of platforms: instance types, images, values of fields, `doctor`; jobs submitted elsewhere, models, and
+terminals."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from pydantic import Field
 from ..backends import load_backends
 from ..backends.base import Backend, Capability, Finding
 from ..backends.reports import OutputModel
-from ..backends.resources import Image, ImageQuery, InstanceType, Quota
+from ..backends.resources import Choice, Image, ImageQuery, InstanceType, Quota
 from ..core.errors import BackendError, Conflict, NotFound, Refused, Unsupported
 from ..core.i18n import _
 from ..engine.requests import parse
@@ -39,6 +40,18 @@ class ImagesReply(TypedDict):
     profile: str
     left_out: int
     images: list[Image]
+
+
+class ChoicesReply(TypedDict):
+    """`age` is that of the list in seconds; null if there is none. `problem` and `fix` say why the list is not current;
+    else they are empty. `left_out` is the number of values that the policy excludes."""
+
+    profile: str
+    age: float | None
+    left_out: int
+    choices: list[Choice]
+    problem: str
+    fix: str
 
 
 class FindingsReply(TypedDict):
@@ -95,6 +108,28 @@ async def images(
     matches = await context.service.profiles.backend(chosen).images(query)
     allowed = _allowed(context, "images", matches, lambda image: image.uri)
     return {"profile": chosen.name, "images": allowed, "left_out": len(matches) - len(allowed)}
+
+
+@endpoint("GET", "/choices")
+async def choices(
+    context: Context,
+    name: Annotated[str, "The list: the value of `x-choices` in the schema of a field."],
+    profile: Annotated[str, "The profile. Default: the default profile."] = "",
+    backend: Annotated[str, "Or a backend, for its default profile."] = "",
+    refresh: Annotated[bool, "Request the list again, even if it is less than a minute old."] = False,
+) -> ChoicesReply:
+    """List the values that a platform has for a field of its options or settings. If the platform does not respond, the
+    last list is returned with the reason."""
+    chosen = context.service.profiles.chosen(profile, backend)
+    found = await context.service.choices.of(chosen, name, refresh=refresh)
+    return {
+        "profile": chosen.name,
+        "age": found.age,
+        "left_out": found.left_out,
+        "choices": list(found.choices),
+        "problem": found.trouble.message if found.trouble else "",
+        "fix": found.trouble.fix if found.trouble else "",
+    }
 
 
 def _allowed(context: Context, rule: str, items: Sequence[T], name: Callable[[T], str]) -> list[T]:

@@ -26,7 +26,7 @@ class ProfileChange(RequestBody):
 
 
 class CredentialsValue(RootModel[dict[str, Any]]):
-    """The credentials of a profile: the fields in the `credentials` schema of its backend.
+    """The login of a profile: the fields in the `credentials` schema of its backend.
 
     Only describes the request. The backend's own model validates the fields, and keeps their values out of errors.
     """
@@ -104,9 +104,10 @@ async def remove_profile(context: Context, profile: str) -> ProfilesReply:
 async def set_credentials(
     context: Context, profile: str, body: Annotated[object, Schema(CredentialsValue)]
 ) -> ProfilesReply:
-    """Store a profile's own credentials, by the `credentials` schema of its backend. They cannot be read back."""
+    """Log in to a profile's platform, by the `credentials` schema of its backend, and store the profile's own
+    credentials. They cannot be read back."""
     async with _audit(context, "set_credentials", profile):
-        await asyncio.to_thread(context.service.profiles.log_in, profile, body)
+        await context.service.profiles.log_in(profile, body)
     return await profiles(context)
 
 

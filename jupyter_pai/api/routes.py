@@ -13,6 +13,9 @@ ROUTES: dict[str, Route] = {
     "backends": Route("GET", "/backends", reply="Backends"),
     "bring": Route("POST", "/bring", body="SubmitRequest", reply="CopyView"),
     "catalogue": Route("GET", "/catalogue", {"language": str}, reply="Catalogue"),
+    "choices": Route(
+        "GET", "/choices", {"name": str, "profile": str, "backend": str, "refresh": bool}, reply="Choices"
+    ),
     "cancel_copy": Route("DELETE", "/copies/{copy}", reply="CopyView"),
     "copy": Route("GET", "/copies/{copy}", reply="CopyView"),
     "remove_data": Route("DELETE", "/data", {"uri": str, "profile": str}, reply="CopyView"),

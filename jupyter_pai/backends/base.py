@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, TypeVar
@@ -18,14 +18,15 @@ from pydantic import BaseModel, ValidationError
 from ..config.settings import ProfileSettings
 from ..core.errors import SpecError, Unsupported
 from ..core.field_errors import validation_errors
-from ..core.i18n import _, ngettext
+from ..core.i18n import _
 from ..core.secret import Secret
 from ..jobs.instances import Instance
 from ..jobs.job import Job
 from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, JobFolder
+from .check import Check
 from .reports import EventPage, LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample
-from .resources import Image, ImageQuery, InstanceType, Quota
+from .resources import Choice, Image, ImageQuery, InstanceType, Quota
 from .tensorboards import Boards
 
 _Options = TypeVar("_Options", bound=BaseModel)
@@ -57,40 +58,6 @@ class Caller:
     """The submitting process: the Python interpreter of the kernel or command line."""
 
     python: str = ""
-
-
-@dataclass(frozen=True)
-class Check:
-    """The result of checking a spec. `cost` describes the machines and their price. The user must confirm each of
-    `questions`; the cost may be one of them."""
-
-    notes: tuple[str, ...] = ()
-    python: str = ""
-    questions: tuple[str, ...] = ()
-    cost: str = ""
-
-    def paid(self, spec: JobSpec, limit: int) -> Check:
-        """Return the check of a billed job: `cost` is filled in, and names the run-time limit and the billing period.
-
-        `limit`: seconds; 0 for none.
-        """
-        price = self.cost or unpriced(machines(spec.instance_type, spec.instance_count))
-        stop = _("It is stopped after at most {hours:.3g} hours.").format(hours=limit / 3600)
-        text = price + " " + (stop if limit else _("No run-time limit: billed until it ends."))
-        text += " " + _("You are billed until the job ends, even if you close this page or JupyterLab.")
-        return replace(self, cost=text, questions=tuple(text if one == self.cost else one for one in self.questions))
-
-
-def machines(kind: str, n: int) -> str:
-    """Return the number of machines and their instance type, if known."""
-    if not kind:
-        return ngettext("{n} machine", "{n} machines", n).format(n=n)
-    return ngettext("{n} machine {kind}", "{n} machines {kind}", n).format(n=n, kind=kind)
-
-
-def unpriced(machines: str) -> str:
-    """Return the cost message for machines without a published price."""
-    return _("It runs on {machines}; the platform does not publish the price.").format(machines=machines)
 
 
 @dataclass(frozen=True)
@@ -156,9 +123,11 @@ class Backend(ABC):
     title: ClassVar[str] = ""
     capabilities: ClassVar[frozenset[Capability]]
     settings_model: ClassVar[type[ProfileSettings]] = ProfileSettings
-    # Credentials that a profile may have of its own (`credentials.own`). The first field that is not a password
-    # identifies them to users. None if the platform needs none.
+    # Credentials that a profile may have of its own, for `credentials.own_credentials`. The first field that is not a
+    # password identifies them to users. None if the platform needs none.
     credentials_model: ClassVar[type[BaseModel] | None] = None
+    # What users type to log in, if `log_in` exchanges it for other credentials. None: the credentials themselves.
+    login_model: ClassVar[type[BaseModel] | None] = None
     # Fields of a spec's `options`, for forms and `parse_options`. None if there are none or they are not known.
     options_model: ClassVar[type[BaseModel] | None] = None
     # Slow modules of a first submit. They are imported in a thread when a page or a kernel with the extension connects,
@@ -184,6 +153,18 @@ class Backend(ABC):
         """Return the settings of a profile found on this machine. The profile has the backend's name; settings files
         override these values. Sends no requests."""
         return {}
+
+    @classmethod
+    async def log_in(cls, settings: Any, login: Any) -> BaseModel:
+        """Return the credentials to store for what a user typed, as in a token for a password. May send requests.
+
+        `login` is of `login_model`, the result of `credentials_model`. By default, the login is stored.
+
+        Raises:
+            SpecError: naming the wrong field by `at`.
+        """
+        credentials: BaseModel = login
+        return credentials
 
     @classmethod
     def is_here(cls, folder: JobFolder) -> bool:
@@ -359,6 +340,10 @@ class Backend(ABC):
     async def quotas(self) -> list[Quota]:
         """List the resource quotas that jobs of this profile can use."""
         return []
+
+    async def choices(self, name: str) -> Sequence[Choice]:
+        """List the platform's values for the fields that are marked by ``picked_from(name)``."""
+        return [Choice(kind.name) for kind in await self.instance_types()] if name == "instance_types" else ()
 
     async def images(self, query: ImageQuery) -> list[Image]:
         """List the images that jobs of this profile can use, newest version first. For `Capability.IMAGES`.

@@ -1,17 +1,19 @@
-"""Compute resources of a platform: instance types, quotas and images."""
+"""Resources of a platform: instance types, quotas, images, and values of other fields."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from ..core.price import Price
 
 
 @dataclass(frozen=True)
 class InstanceType:
     """An instance type that jobs can request by name: cores, memory in bytes, GPUs and the memory of each in bytes.
 
-    `available`: a job would start at once; None if unknown. `price` is per hour; None if the platform publishes none.
-    `spot_discount` is the spot price as a share of the regular price; None without spot instances. `pool` is the
-    platform's name for the resource pool.
+    `available`: a job would start at once; None if unknown. `price` is per hour, with its currency; None if the
+    platform publishes none. `spot_discount` is the spot price as a share of the regular price; None without spot
+    instances. `pool` is the platform's name for the resource pool.
     """
 
     name: str
@@ -21,9 +23,17 @@ class InstanceType:
     gpu_name: str = ""
     available: bool | None = None
     gpu_memory: int = 0
-    price: float | None = None
+    price: Price | None = None
     spot_discount: float | None = None
     pool: str = ""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A value that a platform has for a field, and its description for users."""
+
+    value: str
+    label: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 argcomplete walks the parser and calls the completer of the next argument. A shell starts a process for each key press,
 and an engine takes longer to load than a user waits: there, the names of jobs, profiles and secrets are read from their
-files. Profiles that need no file, URIs and hyperparameters need the engine, and are completed in notebooks.
+files, and so are values of platforms, as far as a form has listed them. Profiles that need no file, URIs and
+hyperparameters need the engine, and are completed in notebooks.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from ..config.secret_store import SecretStore
 from ..config.toml_file import SYSTEM_FILE, SettingsFile, user_file
 from ..core.errors import PaiError
 from ..core.text import plain
+from ..jobs.choices import StoredChoices, profiles_with_choices, stored_choices
 from ..jobs.state_dir import Home
 from ..jobs.store import names
 from .parser import parser as grammar
@@ -86,7 +88,7 @@ class _Finder(CompletionFinder):
                 for name, parser in action.choices.items():
                     self.attach(parser, completers, name)
             elif completer := completers.of(verb, action.dest):
-                cast(Any, action).completer = partial(_quietly, completer)
+                cast(Any, action).completer = partial(_quietly, completers, completer)
 
     def collect_completions(self, active_parsers: Any, parsed_args: Any, cword_prefix: str) -> list[str]:
         self.prefix = cword_prefix
@@ -103,9 +105,12 @@ class _Finder(CompletionFinder):
         return self.found
 
 
-def _quietly(completer: Completer, prefix: str, **_context: object) -> Iterable[str]:
+def _quietly(
+    completers: _InShell, completer: Completer, prefix: str, parsed_args: argparse.Namespace, **_context: object
+) -> Iterable[str]:
     """Return the completions of a word, or none after any error: a completion prints no errors. Texts with control
     characters are omitted, since a shell prints them."""
+    completers.options = parsed_args
     try:
         found = completer(prefix)
         if isinstance(found, dict):
@@ -127,6 +132,8 @@ class _InShell:
 
     def __init__(self, caller: NotebookContext) -> None:
         self.caller = caller
+        # Those in front of the word.
+        self.options = argparse.Namespace()
         folders = partial(self._paths, suffixes=())
         # By the name of the argument, or by verb and name.
         self._completers: dict[str, Completer] = {
@@ -142,7 +149,9 @@ class _InShell:
             "spec": partial(self._paths, suffixes=_SPECS),
             **dict.fromkeys(("profile", "profile name"), lambda _prefix: self._profiles()),
             "backend": lambda _prefix: sorted(set(self._profiles().values())),
-            "instance_type": lambda _prefix: names.used_instance_types(Home().database),
+            "instance_type": lambda _prefix: self._instance_types(),
+            "option": partial(self._choices, "options"),
+            "profile values": partial(self._choices, "settings"),
             **dict.fromkeys(("secret", "secret name"), lambda _prefix: SecretStore().places()),
             "status": lambda _prefix: _STATUSES,
             "sort": lambda _prefix: _SORTS,
@@ -166,6 +175,30 @@ class _InShell:
                     name: str(keys.get("backend", name)) for name, keys in SettingsFile(path).profiles().items()
                 }
         return dict(sorted(profiles.items()))
+
+    def _instance_types(self) -> dict[str, str]:
+        listed = [lists["instance_types"].choices for lists in self._lists() if "instance_types" in lists]
+        used = names.used_instance_types(Home().database)
+        return {name: label for choices in listed for name, label in choices.items()} | used
+
+    def _choices(self, kind: str, prefix: str) -> dict[str, str]:
+        """Return `KEY=` for each key that is picked from a list of the platform, or `KEY=VALUE` with the values."""
+        key, equals, _value = prefix.partition("=")
+        found = [(one, field) for lists in self._lists() for one in lists.values() for field in getattr(one, kind)]
+        if not equals:
+            return {f"{field}=": "" for _one, field in found}
+        return {f"{key}={value}": label for one, field in found if field == key for value, label in one.choices.items()}
+
+    def _lists(self) -> list[dict[str, StoredChoices]]:
+        """Return the stored lists of the profile that the line names, else of the default one, else of all."""
+        words, folder = vars(self.options), Home().choices
+        if words.get("verb") == "profile":
+            return [stored_choices(folder, words["name"])]
+        profile = words.get("profile")
+        for path in () if words.get("backend") else (user_file(), SYSTEM_FILE):
+            with suppress(PaiError):
+                profile = profile or SettingsFile(path).default()
+        return [stored_choices(folder, name) for name in ([profile] if profile else profiles_with_choices(folder))]
 
     def _paths(self, prefix: str, suffixes: tuple[str, ...] = ("",)) -> Iterator[str]:
         """Yield folders, and files with one of these suffixes. Hidden ones are included once the dot is typed."""

@@ -12,6 +12,7 @@ from typing import Any
 from ..client.summary import local_time
 from ..core.errors import BadInput, Conflict, NotFound, UsageError
 from ..core.i18n import _, language, ngettext
+from ..core.price import Price
 from ..core.secret import is_secret_name
 from ..core.text import show_memory
 from ..engine import tutorials
@@ -36,13 +37,15 @@ def _instances(ctx: CommandContext, options: Options) -> None:
             show_memory(kind["memory"]),
             _gpus(kind),
             states[kind["available"]],
+            str(Price(**kind["price"])) if kind["price"] else "",
             f"{kind['spot_discount']:.0%}" if kind["spot_discount"] else "",
         )
         for kind in reply["instances"]
     ]
-    columns = (_("instance type"), _("cores"), _("memory"), "GPU", "", _("spot price"))
-    width = 6 if any(row[5] for row in rows) else 5
-    ctx.console.table(columns[:width], [row[:width] for row in rows])
+    columns = (_("instance type"), _("cores"), _("memory"), "GPU", "", _("price per hour"), _("spot price"))
+    # Only the prices that the platform publishes.
+    shown = [n for n in range(len(columns)) if n < 5 or any(row[n] for row in rows)]
+    ctx.console.table([columns[n] for n in shown], [tuple(row[n] for n in shown) for row in rows])
     _show_forbidden(ctx, reply["left_out"])
     if reply["quotas"]:
         titles = (_("quota"), _("name"), _("free cores"), _("free memory"), _("free GPUs"))

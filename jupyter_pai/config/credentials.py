@@ -3,7 +3,7 @@
 They are stored like secrets (`secret_store`), under a separate prefix: in the keyring, or in a file readable only by
 its user. The key `own_credentials` of a profile holds a reference, new at each login. Therefore a renamed profile keeps
 its credentials, a profile of the same name in another settings file does not get them, and cached credentials never
-change. The model is the backend's `credentials_model`.
+change. The model is the backend's `credentials_model`; what users type is of its `login_model`, if it has one.
 """
 
 from __future__ import annotations
@@ -11,19 +11,20 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic_core import to_jsonable_python
 
-from ..core.errors import CredentialsError, NotFound, SpecError
+from ..core.errors import CredentialsError, EngineError, NotFound, PaiError, SpecError
 from ..core.field_errors import validation_errors
 from ..core.i18n import _
 from ..core.secret import Secret
 from .secret_store import SecretStore
 
-__all__ = ["Credentials", "StoredCredentials", "own_credentials"]
+__all__ = ["Credentials", "StoredCredentials", "login_errors", "own_credentials", "parse_login"]
 
 M = TypeVar("M", bound=BaseModel)
 _PREFIX = "profile"
@@ -50,16 +51,14 @@ class Credentials:
         """Path of the file used if the keyring is unavailable."""
         return str(self._store.path)
 
-    def keep(self, model: type[BaseModel], body: object) -> str:
+    def keep(self, credentials: BaseModel) -> str:
         """Store new credentials. Returns the reference to them.
 
         Raises:
-            SpecError: naming each invalid field, without its value.
             StateError: if they cannot be stored.
         """
-        _check(model, body)
-        reference = _reference(model, body)
-        self._store.keep(reference, Secret(json.dumps(body)))
+        reference = _reference(credentials)
+        self._store.keep(reference, Secret(json.dumps(credentials.model_dump(), default=_plain)))
         return reference
 
     def forget(self, reference: str) -> None:
@@ -89,7 +88,7 @@ class Credentials:
         if reference in self._store.places():
             text = self._store.open({"": reference})[""].open()
             with suppress(ValueError, SpecError):
-                return _check(model, json.loads(text))
+                return parse_login(model, json.loads(text))
         raise CredentialsError(
             _("The credentials of the profile (`{name}`) are not stored on this machine.").format(name=reference),
             fix=_("Log in again: %pai profile login NAME"),
@@ -108,29 +107,55 @@ def own_credentials(settings: Any, model: type[M]) -> M | None:
     return Credentials().open(reference, model) if reference else None
 
 
-def _check(model: type[M], body: object) -> M:
+def parse_login(model: type[M], body: object) -> M:
+    """Parse credentials.
+
+    Raises:
+        SpecError: naming each invalid field, without its value.
+    """
     try:
         return model.model_validate(body)
     except ValidationError as error:
         messages = validation_errors(error, fields=list(model.model_fields))
-    masked = {field: _masked(fault, body) for field, fault in messages.items()}
-    text = "\n".join(f"{field}: {fault}" if field else fault for field, fault in masked.items())
-    raise SpecError(text, faults=masked)
+    # A platform's validator may quote the values.
+    values = [*map(str, body.values() if isinstance(body, Mapping) else [body])]
+    faults = {field: _masked(fault, values) for field, fault in messages.items()}
+    text = "\n".join(f"{field}: {fault}" if field else fault for field, fault in faults.items())
+    raise SpecError(text, faults=faults)
 
 
-def _masked(text: str, body: object) -> str:
-    """Mask the submitted values in a message, because a platform's validator may quote them."""
-    values = body.values() if isinstance(body, Mapping) else [body]
-    for value in map(str, values):
+@contextmanager
+def login_errors(login: BaseModel) -> Iterator[None]:
+    """Mask the passwords of a login in any error raised in the block, because a platform may quote them.
+
+    Raises:
+        EngineError: in place of errors of other kinds.
+    """
+    values = [value.get_secret_value() for value in dict(login).values() if isinstance(value, SecretStr)]
+    try:
+        yield
+    except PaiError as error:
+        details = json.loads(_masked(json.dumps(to_jsonable_python(error.details, fallback=str)), values))
+        raise type(error)(_masked(error.message, values), fix=_masked(error.fix, values), **details) from None
+    except Exception as error:  # A plug-in may raise any error.
+        raise EngineError(_masked(f"{type(error).__name__}: {error}", values)) from None
+
+
+def _masked(text: str, values: Iterable[str]) -> str:
+    for value in values:
         text = text.replace(value, str(Secret(value))) if len(value) >= _SHORTEST else text
     return text
 
 
-def _reference(model: type[BaseModel], body: object) -> str:
+def _plain(value: object) -> object:
+    """Return a value of a model for JSON, with its secrets."""
+    return value.get_secret_value() if isinstance(value, SecretStr) else to_jsonable_python(value)
+
+
+def _reference(credentials: BaseModel) -> str:
     """Return a new reference that begins with a readable hint: ``LTAI.x3Ve.5f0c2a91``."""
-    values = body if isinstance(body, Mapping) else {}
-    schema = model.model_json_schema()["properties"]
+    schema = type(credentials).model_json_schema()["properties"]
     names = [name for name, field in schema.items() if field.get("format") != "password"]
-    shown = re.sub("[^A-Za-z0-9_-]", "", str(values.get(names[0], ""))) if names else ""
+    shown = re.sub("[^A-Za-z0-9_-]", "", str(getattr(credentials, names[0]))) if names else ""
     ends = (shown[:_SHOWN], shown[-_SHOWN:]) if len(shown) >= _LONG else (shown[:2], "")
     return ".".join((*ends, secrets.token_hex(4))).lstrip(".-")

@@ -19,17 +19,22 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, WithJsonSchema
 
 from ..core.errors import NotAllowed
 from ..core.i18n import N_, _, ngettext
 from ..core.ownership import Flaw
+from ..core.price import Price
 from ..core.text import parse_size, show_size
 from ..jobs.spec import JobSpec
 
 M = TypeVar("M", bound=BaseModel)
+# A price per hour as text: `12.5 CNY`.
+PriceLimit = Annotated[
+    Price, PlainValidator(Price.parse), PlainSerializer(str, str), WithJsonSchema({"type": "string"})
+]
 _LOCAL = "local"
 _SIZE = r"(?i)^(\d+(\.\d+)?\s*([KMGT]i?)?B?)?$"
 # The field of a spec that a rule applies to.
@@ -62,7 +67,7 @@ class PolicyRules(BaseModel):
     max_run_time: int | None = Field(None, gt=0, description=N_("Maximum run time of a job, in seconds."))
     source_limit: str = Field("", pattern=_SIZE, description=N_("Maximum size of a code folder: `50MB`."))
     jobs_at_a_time: int | None = Field(None, gt=0, description=N_("Maximum number of active jobs per user."))
-    price_limit: float | None = Field(None, ge=0, description=N_("Upper bound of a profile's price_limit."))
+    price_limit: PriceLimit | None = Field(None, description=N_("Upper bound of a profile's price_limit: `12 CNY`."))
     audit_file: str = Field("", pattern=r"^(/.*)?$", description=N_("File to which an audit log is appended."))
     audit_required: bool = Field(False, description=N_("Reject submits if the audit file cannot be written."))
     strict_state: bool = Field(
@@ -187,7 +192,7 @@ class Policy:
             most, own = getattr(self.rules, key), getattr(settings, key, None)
             # A missing or zero run time is unlimited. A zero price is a limit.
             is_open = own is None or (key == "max_run_time" and not own)
-            if most is not None and key in type(settings).model_fields and (is_open or own > most):
+            if most is not None and key in type(settings).model_fields and (is_open or _is_above(own, most)):
                 caps[key] = most
         return settings.model_copy(update=caps) if caps else settings
 
@@ -218,6 +223,11 @@ class Policy:
     def locked_refusal(self, profile: str) -> NotAllowed:
         """Return the error for changing a locked profile."""
         return self.refusal("locked", _("Profile `{name}` is locked and cannot be changed.").format(name=profile))
+
+
+def _is_above(own: Any, most: Any) -> bool:
+    """Return whether a limit exceeds another one. A price in another currency does."""
+    return not own.is_within(most) if isinstance(own, Price) else own > most
 
 
 def _matches(value: str, patterns: Iterable[str]) -> bool:

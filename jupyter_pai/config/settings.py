@@ -30,7 +30,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from ..core.errors import NotFound, SettingsError
-from ..core.field_errors import validation_errors
+from ..core.field_errors import PICKED, validation_errors
 from ..core.i18n import N_, _
 from ..core.text import size_or_nothing
 from .policy import Policy, PolicyRules
@@ -38,6 +38,14 @@ from .toml_file import SYSTEM_FILE, SettingsFile, suggestion, user_file
 
 # Marks a key that a profile usually needs (`Field(json_schema_extra=IMPORTANT)`). Forms show it first.
 IMPORTANT: dict[str, JsonValue] = {"x-important": True}
+
+
+def picked_from(name: str) -> dict[str, JsonValue]:
+    """Mark a text of a backend's settings or options that is picked from a list of the platform, by
+    ``Field(json_schema_extra=picked_from("queues"))``. `Backend.choices` returns the list."""
+    return {PICKED: name}
+
+
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -48,7 +56,10 @@ class ProfileSettings(BaseModel):
 
     backend: str = Field(title=N_("Platform"), description=N_("Platform that runs the jobs of this profile."))
     default_instance_type: str = Field(
-        "", title=N_("Default instance type"), description=N_("Instance type of jobs that do not set one.")
+        "",
+        title=N_("Default instance type"),
+        description=N_("Instance type of jobs that do not set one."),
+        json_schema_extra=picked_from("instance_types"),
     )
     default_image: str = Field("", title=N_("Default image"), description=N_("Image of jobs that do not set one."))
     default_output: str = Field(

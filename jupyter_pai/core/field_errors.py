@@ -105,6 +105,8 @@ def field_from_message(fields: Collection[str]) -> Iterator[None]:
         raise
 
 
+# The keyword of a field that is picked from a list of the platform (`config.settings.picked_from`).
+PICKED = "x-choices"
 _INNER = ("properties", "patternProperties")
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SINGLE = ("items", "additionalProperties")
@@ -120,6 +122,24 @@ def form_schema(model: type[BaseModel] | None) -> dict[str, Any] | None:
         return None
     schema = model.model_json_schema()
     return _node({name: value for name, value in schema.items() if name != "$defs"}, schema.get("$defs", {}), ())
+
+
+def picked_fields(schema: dict[str, Any] | None) -> dict[str, list[str]]:
+    """Return the dotted paths of the fields of a form's schema that are picked from each list of the platform."""
+    fields: dict[str, list[str]] = {}
+    for path, name in _picked(schema or {}, ""):
+        fields.setdefault(name, []).append(path)
+    return fields
+
+
+def _picked(schema: dict[str, Any], path: str) -> Iterator[tuple[str, str]]:
+    if PICKED in schema:
+        yield path, str(schema[PICKED])
+    for name, field in schema.get("properties", {}).items():
+        yield from _picked(field, f"{path}.{name}" if path else name)
+    for key in _LISTS:
+        for one in schema.get(key, ()):
+            yield from _picked(one, path)
 
 
 def _node(node: dict[str, Any], known: dict[str, Any], within: tuple[str, ...]) -> dict[str, Any]:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from ..backends import load_backends
 from ..backends.base import Backend, Capability
 from ..config import settings as settings_files
-from ..config.credentials import Credentials, StoredCredentials
+from ..config.credentials import Credentials, StoredCredentials, login_errors, parse_login
 from ..config.policy import Policy
 from ..config.settings import Profile, ProfileSettings, Settings
 from ..config.toml_file import SYSTEM_FILE, SettingsFile, user_file
-from ..core.errors import NotFound, PaiError, Unsupported
+from ..core.errors import NotFound, PaiError, Unreachable, Unsupported
 from ..core.i18n import _
 from ..jobs.job import Job
 from ..jobs.state_dir import Home
@@ -24,11 +27,12 @@ from ..jobs.state_dir import Home
 class Profiles:
     """Reads the settings for each request, so that edits take effect at once.
 
-    `system_file` is the administrator's file.
+    `system_file` is the administrator's file. A login may take `login_timeout` seconds.
     """
 
-    def __init__(self, home: Home, system_file: Path | None = None) -> None:
+    def __init__(self, home: Home, system_file: Path | None = None, login_timeout: float = 30.0) -> None:
         self.home = home
+        self.login_timeout = login_timeout
         self.system_file = system_file or SYSTEM_FILE
         self.credentials = Credentials()
         self._backends: dict[str, tuple[Profile, Backend]] = {}
@@ -78,19 +82,34 @@ class Profiles:
                 raise
         return settings
 
-    def log_in(self, profile: str, body: object) -> None:
-        """Store credentials for a profile, in place of earlier ones. May block.
+    async def log_in(self, profile: str, body: object) -> None:
+        """Store the credentials that a login yields for a profile, in place of earlier ones. If it fails, nothing is
+        stored.
 
         Raises:
             NotFound: if the profile does not exist.
             NotAllowed: if the administrator has locked it.
             Unsupported: if its backend uses none.
-            SpecError: if they are invalid, naming the field.
+            SpecError: if the login is invalid, naming the field.
+            Unreachable: if the platform does not respond in time.
+            PaiError: as the platform rejects it.
         """
-        model = load_backends()[self._changeable(profile).backend].credentials_model
-        if model is None:
+        chosen = self._changeable(profile)
+        backend = load_backends()[chosen.backend]
+        if not (model := backend.login_model or backend.credentials_model):
             raise Unsupported(_("The backend of profile `{name}` does not use credentials.").format(name=profile))
-        reference = self.credentials.keep(model, body)
+        login = parse_login(model, body)
+        try:
+            async with asyncio.timeout(self.login_timeout):
+                with login_errors(login):
+                    kept = await backend.log_in(chosen.settings, login)
+        except TimeoutError:
+            text = _("The platform of profile `{name}` did not respond to the login. Nothing was stored.")
+            raise Unreachable(text.format(name=profile), fix=_("Try again.")) from None
+        await asyncio.to_thread(self._store, profile, kept)
+
+    def _store(self, profile: str, credentials: BaseModel) -> None:
+        reference = self.credentials.keep(credentials)
         with ExitStack() as stack:
             stack.callback(self.credentials.forget, reference)
             self.edit(profile, {"own_credentials": reference})

@@ -40,6 +40,7 @@ from ..jobs.store.query import JobFilter
 from ..jobs.store.store import Store
 from . import compare as comparison, doctor
 from .audit_log import Audit
+from .choices import Choices
 from .compare import Difference, FileDifference
 from .data.storages import Storages
 from .data.transfers import Transfers
@@ -69,6 +70,7 @@ class JobService:
         self.home = (home or Home()).create()
         self.store = Store(self.home.database)
         self.profiles = Profiles(self.home, system_file)
+        self.choices = Choices(self.profiles)
         self.storages = Storages(self.profiles)
         self.watcher = Watcher(self.home, self.store, self.storages, self.timings)
         self.secrets = SecretStore()

@@ -297,7 +297,7 @@ class Submitter:
             check = await backend.check(spec.model_copy(update={"inputs": in_place}), Caller(plan.request.python))
             spec, check = await backend.resolve(spec, check)
         if Capability.PAID in backend.capabilities:
-            check = check.paid(spec, backend.run_time_limit(spec))
+            check = check.paid(spec, backend.run_time_limit(spec), getattr(backend.settings, "price_limit", None))
         if Capability.RUNS_HERE not in backend.capabilities and (lost := lost_outputs(backend, spec)):
             check = replace(check, questions=(*check.questions, lost))
         hub_note = hub.hub_note() if Capability.RUNS_HERE in backend.capabilities else ""

@@ -16,7 +16,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from ..backends.base import Backend, Capability, Check
+from ..backends.base import Backend, Capability
+from ..backends.check import Check
 from ..config.policy import Policy
 from ..config.settings import Profile
 from ..core.errors import ArgumentsRefused, SpecError, Unconfirmed

@@ -94,6 +94,7 @@ class Home:
         self.environments = self.path / "environments"
         self.inputs = self.path / "inputs"
         self.interpreters = self.path / "interpreters"
+        self.choices = self.path / "choices"
         self.database = self.path / "pai.sqlite3"
 
     def job(self, job_id: str) -> JobFolder:

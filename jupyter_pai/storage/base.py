@@ -78,6 +78,11 @@ class Storage(ABC):
         `state`."""
         return cls()
 
+    @classmethod
+    def serves(cls, uri: str, settings: ProfileSettings) -> bool:
+        """Return whether the account of a profile is the one for a URI, such as by its host. Sends no requests."""
+        return True
+
     async def roots(self) -> Sequence[str]:
         """Return the URIs of the root folders to browse, such as a bucket. Runs in an event loop and must not block.
         Empty if unknown.

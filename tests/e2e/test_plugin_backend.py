@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -10,7 +11,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from jupyter_pai.jobs.state_dir import Home
+
 from ..support import example_plugin
+from .accessibility import faults
 from .conftest import Lab, execute, open_notebook
 from .test_train import begun, fold, form
 
@@ -30,9 +34,12 @@ class Plain(LocalBackend):
 """
 
 
+PASSWORD = "it rains " + "in the den"
+
+
 @pytest.fixture
-def shared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """A folder for both plug-ins. Processes started from now on, such as the server, have the example plug-in installed
+def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Processes started from now on, such as the server, have the example plug-in installed
     and a minimal one."""
     about = tmp_path / "site/plain-1.dist-info"
     about.mkdir(parents=True)
@@ -40,7 +47,19 @@ def shared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     (about / "entry_points.txt").write_text("[jupyter_pai.backends]\nplain = plain:Plain\n")
     (tmp_path / "site/plain.py").write_text(PLAIN)
     monkeypatch.setenv("PYTHONPATH", f"{example_plugin.site()}:{tmp_path / 'site'}")
+
+
+@pytest.fixture
+def shared(installed: None, tmp_path: Path) -> Iterator[Path]:
+    """A folder with a running daemon of the example plug-in."""
     with example_plugin.running_daemon(tmp_path / "shared") as folder:
+        yield folder
+
+
+@pytest.fixture
+def locked(installed: None, tmp_path: Path) -> Iterator[Path]:
+    """The same with a daemon that asks for a login."""
+    with example_plugin.running_daemon(tmp_path / "locked", "--user", "ada", NEIGHBOUR_PASSWORD=PASSWORD) as folder:
         yield folder
 
 
@@ -122,3 +141,93 @@ def test_panel_offers_a_plugin_backend(shared: Path, lab: Lab, page: Page) -> No
     page.locator(".jp-Dialog").get_by_role("button", name="Delete").click()
     expect(page.locator(".jp-pai-JobRow")).to_have_count(0, timeout=LONG)
     assert (shared / "home/jobs" / record["id"]).exists()
+
+
+def test_login_exchanges_the_password_and_shows_its_error_at_the_field(locked: Path, lab: Lab, page: Page) -> None:
+    lab.rest("PUT", "/pai/api/v1/profiles/den", {"values": {"backend": "neighbour", "folder": str(locked)}})
+    lab.write("work/a.ipynb", "1")
+    open_notebook(page, lab, "work/a.ipynb")
+    execute(page, "jupyter-pai:profiles")
+    view = page.locator(".jp-pai-Profiles")
+    row = view.locator("li[data-profile=den]")
+    row.get_by_role("button", name="Edit profile den").click(timeout=LONG)
+    profile = view.get_by_role("form", name="Profile den")
+    user, password = profile.get_by_label("User", exact=True), profile.get_by_label("Password", exact=True)
+    user.fill("ada")
+    password.fill("it snows")
+    profile.get_by_role("button", name="Save").click()
+    expect(password).to_have_accessible_description(re.compile("^This is not the user's password."), timeout=LONG)
+    expect(password).to_be_focused()
+    expect(user).to_have_attribute("aria-invalid", "false")
+    (stored,) = [one for one in lab.rest("GET", "/pai/api/v1/profiles")["profiles"] if one["name"] == "den"]
+    assert stored["credentials"]["place"] == ""
+    password.fill(PASSWORD)
+    profile.get_by_role("button", name="Save").click()
+    expect(view.get_by_role("status").first).to_contain_text("Profile den saved. Credentials ad…", timeout=LONG)
+    secrets = Path(os.environ["JUPYTER_CONFIG_DIR"]) / "jupyter_pai_secrets.json"
+    assert PASSWORD not in secrets.read_text()
+    row.get_by_role("button", name="Test profile den").click()
+    expect(row.get_by_role("status")).to_have_text("Jobs can run with this profile.", timeout=LONG)
+
+
+def test_option_is_picked_from_a_list_of_the_platform(installed: None, lab: Lab, page: Page, tmp_path: Path) -> None:
+    (lab.root / "train.py").write_text("print(1)")
+    processors = [str(number) for number in sorted(os.sched_getaffinity(0))]
+    keys = {"backend": "neighbour", "folder": str(tmp_path / "shared")}
+    lab.rest("PUT", "/pai/api/v1/profiles/den", {"values": keys})
+    page.goto(f"{lab.url}/lab?reset&token={lab.token}")
+    page.locator(".jp-Launcher").wait_for(timeout=LONG)
+    execute(page, "jupyter-pai:train", path="train.py")
+    shown = form(page)
+    shown.get_by_label("Profile", exact=True).select_option("den", timeout=LONG)
+    fold(shown, f"{TITLE} options")
+    field = shown.get_by_role("combobox", name="Processor")
+    refresh = shown.get_by_role("button", name="Refresh the list: Processor")
+    result = shown.get_by_role("option")
+    expect(refresh).to_have_count(0)  # Nothing is requested before the field is used.
+
+    # Without an answer, the reason is shown, and any value can be typed.
+    field.click()
+    reason = re.compile("The list is not available: Nobody is working in .* You can type a value.$")
+    expect(field).to_have_accessible_description(reason, timeout=LONG)
+    field.fill("7")
+    expect(field).to_have_attribute("aria-invalid", "false")
+    with example_plugin.running_daemon(tmp_path / "shared"):
+        refresh.click()
+        expect(field).to_have_accessible_description(re.compile(f"{len(processors)} values?,$"), timeout=LONG)
+        expect(shown.get_by_text("just now", exact=True)).to_be_visible()
+        field.fill("")
+        field.press("ArrowDown")
+        expect(result).to_have_count(len(processors))
+        expect(result.first).to_contain_text(f"{processors[0]} of ")
+        assert faults(page, ".jp-pai-Train") == []
+        field.press("ArrowDown")
+        expect(result.first).to_have_attribute("aria-selected", "true")
+        field.press("Enter")
+        expect(field).to_have_value(processors[0])
+        expect(result).to_have_count(0)
+        field.fill("")
+        field.press("ArrowDown")
+        result.last.click()
+        expect(field).to_have_value(processors[-1])
+
+    # The last list remains, with its age.
+    age_list()
+    refresh.click()
+    reason = re.compile(rf"The list is not current: Nobody is .* Last list: {len(processors)} values?,$")
+    expect(field).to_have_accessible_description(reason, timeout=LONG)
+    expect(shown.get_by_text("3 min ago", exact=True)).to_be_visible()
+    field.fill("")
+    field.press("ArrowDown")
+    expect(result).to_have_count(len(processors))
+    field.press("Escape")
+    expect(result).to_have_count(0)
+    assert faults(page, ".jp-pai-Train") == []
+
+
+def age_list() -> None:
+    """Make the stored list of the profile three minutes older."""
+    (path,) = Home().choices.glob("den.json")
+    stored = json.loads(path.read_text())
+    stored["lists"]["processors"]["time"] -= 200
+    path.write_text(json.dumps(stored))

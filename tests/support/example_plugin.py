@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -32,10 +33,10 @@ def _python(*words: str) -> None:
 
 
 @contextmanager
-def running_daemon(folder: Path) -> Iterator[Path]:
+def running_daemon(folder: Path, *words: str, **environment: str) -> Iterator[Path]:
     """Run the daemon of the example plug-in for a folder."""
-    command = [sys.executable, "-m", "jupyter_pai_neighbour.daemon", str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as neighbour:
+    command = [sys.executable, "-m", "jupyter_pai_neighbour.daemon", str(folder), *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | environment) as neighbour:
         assert neighbour.stdout
         assert "listens at" in neighbour.stdout.readline()
         yield folder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -13,8 +14,11 @@ import pytest
 from jupyter_pai_neighbour.place import Place
 from jupyter_pai_neighbour.storage import NeighbourStorage
 
-from jupyter_pai import Bench, RemoteBackendPromises, Storage, StoragePromises, errors
+from jupyter_pai import Bench, Home, RemoteBackendPromises, Storage, StoragePromises, errors
+from jupyter_pai.engine.profiles import Profiles
 from jupyter_pai.engine.testing.harness import story
+
+PASSWORD = "it rains " + "in the den"
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +31,10 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     assert not Place(folder).note.exists()
 
 
-def start(folder: Path) -> subprocess.Popen[str]:
+def start(folder: Path, *words: str, **environment: str) -> subprocess.Popen[str]:
     """A neighbour that listens."""
-    command = [sys.executable, "-m", "jupyter_pai_neighbour.daemon", str(folder)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "jupyter_pai_neighbour.daemon", str(folder), *words]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | environment)
     assert process.stdout
     assert "listens at" in process.stdout.readline()
     return process
@@ -81,6 +85,15 @@ class TestNeighbour(RemoteBackendPromises):
         assert bench.outputs(job, "model") == {"runs": b"once\n"}
 
     @story
+    async def test_job_runs_on_the_processor_that_was_picked(self, bench: Bench) -> None:
+        *_others, last = await bench.backend.choices("processors")
+        command = "python3 -c 'import os; print(*os.sched_getaffinity(0))'"
+        job, remote_id, _report = await bench.finish(command, options={"processor": last.value})
+        await bench.only_log(job, remote_id, f"{last.value}\n".encode())
+        with pytest.raises(errors.SpecError, match="no processor 99999"):
+            await bench.submit("true", options={"processor": "99999"})
+
+    @story
     async def test_wrong_token_is_rejected(self, bench: Bench, shared: Path) -> None:
         note = Place(shared).read()
         Place(shared).announce(note._replace(token="wrong"))
@@ -90,6 +103,67 @@ class TestNeighbour(RemoteBackendPromises):
             assert "token" in finding.text
         finally:
             Place(shared).announce(note)
+
+
+class TestNeighbourWithAPassword(RemoteBackendPromises):
+    """One that asks for a login."""
+
+    @pytest.fixture
+    def shared(self, tmp_path: Path) -> Iterator[Path]:
+        with start(tmp_path / "shared", "--user", "ada", NEIGHBOUR_PASSWORD=PASSWORD) as process:
+            yield tmp_path / "shared"
+            process.terminate()
+
+    @pytest.fixture
+    def keys(self, shared: Path) -> dict[str, Any]:
+        return {"backend": "neighbour", "folder": str(shared)}
+
+    @pytest.fixture
+    def login(self) -> dict[str, Any]:
+        return {"user": "ada", "password": PASSWORD}
+
+    @pytest.fixture
+    def readable(self, shared: Path) -> Path:
+        return shared
+
+    @pytest.fixture
+    def bench(
+        self, keys: dict[str, Any], login: dict[str, Any], state: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> Bench:
+        """A profile that has logged in."""
+        monkeypatch.setenv("JUPYTER_PAI_CONFIG", str(tmp_path / "settings.toml"))
+        monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "own"))
+        monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+        Profiles(state).edit("bench", keys)
+        bench = Bench(state)
+        bench.run(bench.profiles.log_in("bench", login))
+        bench.backend = bench.another()
+        return bench
+
+    @story
+    async def test_wrong_password_is_told_at_its_field(self, bench: Bench) -> None:
+        before = bench.profile
+        with pytest.raises(errors.SpecError, match="not the user's password") as caught:
+            await bench.profiles.log_in("bench", {"user": "ada", "password": "guessed it"})
+        assert str(caught.value.details["faults"]).startswith("{'password': ")
+        with pytest.raises(errors.SpecError) as caught:
+            await bench.profiles.log_in("bench", {"user": "eve", "password": PASSWORD})
+        assert str(caught.value.details["faults"]).startswith("{'user': ")
+        assert bench.profile == before
+
+    @story
+    async def test_token_that_it_forgot_asks_for_a_login(self, bench: Bench, shared: Path) -> None:
+        note = Place(shared).read()
+        with start(shared, "--user", "ada", NEIGHBOUR_PASSWORD=PASSWORD) as process:
+            for call in (bench.backend.instance_types(), bench.storages.of("neighbour://a/", "bench").roots()):
+                with pytest.raises(errors.CredentialsError, match="does not know this token") as caught:
+                    await call
+                assert "profile login" in caught.value.fix
+            process.terminate()
+        Place(shared).announce(note)
+        bench.profiles.log_out("bench")
+        with pytest.raises(errors.CredentialsError, match="asks for a login"):
+            await bench.another().instance_types()
 
 
 class TestShelves(StoragePromises):
@@ -119,8 +193,7 @@ async def in_a_thread(bench: Bench) -> Any:
 
 def test_jobs_outlive_the_neighbour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is started again finds them, and who asks meanwhile learns what to do."""
-    from jupyter_pai import Home, JobStatus
-    from jupyter_pai.engine.profiles import Profiles
+    from jupyter_pai import JobStatus
 
     shared = tmp_path / "shared"
     monkeypatch.setenv("JUPYTER_PAI_CONFIG", str(tmp_path / "settings.toml"))

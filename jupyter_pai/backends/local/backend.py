@@ -23,7 +23,8 @@ from ...jobs.instances import Instance
 from ...jobs.job import Job, JobStatus
 from ...jobs.spec import JobSpec
 from ...jobs.state_dir import Home, JobFolder, state_errors
-from ..base import Backend, Caller, Capability, Check, Finding, Prepared, Submission, parse_options
+from ..base import Backend, Caller, Capability, Finding, Prepared, Submission, parse_options
+from ..check import Check
 from ..reports import Report
 from ..resources import InstanceType
 from . import checks, container, interpreter, orphans, process, resources, working_files

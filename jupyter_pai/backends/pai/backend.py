@@ -30,10 +30,11 @@ from ...jobs.instances import Instance
 from ...jobs.job import Job, JobStatus
 from ...jobs.spec import SIZE, JobSpec
 from ...jobs.state_dir import Home, JobFolder, Packing
-from ..base import Caller, Capability, Check, Finding, Prepared, Submission, Trial
+from ..base import Caller, Capability, Finding, Prepared, Submission, Trial
+from ..check import Check
 from ..remote import RemoteBackend
 from ..reports import EventPage, LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample
-from ..resources import Image, ImageQuery, InstanceType, Quota
+from ..resources import Choice, Image, ImageQuery, InstanceType, Quota
 from ..runtime.job_script import KeptFiles
 from . import logs
 from .api import RUNNING, PaiApi
@@ -354,6 +355,11 @@ class PaiBackend(RemoteBackend):
         from . import catalog
 
         return await catalog.list_quotas(self.account)
+
+    async def choices(self, name: str) -> Sequence[Choice]:
+        if name == "quotas":
+            return [Choice(quota.id, quota.name) for quota in await self.quotas()]
+        return await super().choices(name)
 
     async def images(self, query: ImageQuery) -> list[Image]:
         from . import images

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from ...config.settings import picked_from
 from ...config.toml_file import suggestion
 from ...core.errors import SpecError
 from ...core.field_errors import FieldError
@@ -102,7 +103,10 @@ class PaiOptions(_Options):
     """Options of a training job. `settings` and `credential_config` are passed to the API unchanged."""
 
     resource_id: str = Field(
-        "", title=N_("Quota"), description=N_("Quota for the job, instead of an instance type of the public pool.")
+        "",
+        title=N_("Quota"),
+        description=N_("Quota for the job, instead of an instance type of the public pool."),
+        json_schema_extra=picked_from("quotas"),
     )
     instance_spec: InstanceSpec | None = Field(
         None, title=N_("Resources in the quota"), description=N_("Resources of each instance in the quota.")

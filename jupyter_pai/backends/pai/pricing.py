@@ -13,7 +13,7 @@ from typing import Any
 
 from ...core.i18n import _
 from ...jobs.spec import JobSpec
-from .. import base
+from .. import check
 from .job_response import moment
 
 # Instance families with GPUs: gn, vgn, sgn, ebmgn of ECS; those of Lingjun begin with ml.g.
@@ -30,7 +30,7 @@ def cost_text(spec: JobSpec, *, has_limit: bool, has_gpu: bool, quota: str) -> s
 
     `has_limit`: the profile has a price limit.
     """
-    machines = base.machines(spec.instance_type, spec.instance_count)
+    machines = check.machines(spec.instance_type, spec.instance_count)
     if quota:
         return _("It runs in the quota {quota}; the platform does not publish the price.").format(quota=quota)
     if has_gpu:
@@ -39,7 +39,7 @@ def cost_text(spec: JobSpec, *, has_limit: bool, has_gpu: bool, quota: str) -> s
         return _(
             "It runs on {machines}; the platform does not publish the price, so the price limit cannot be checked."
         ).format(machines=machines)
-    return base.unpriced(machines)
+    return check.cost_text(machines)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from ...core.field_errors import fields
 from ...core.i18n import _, join, ngettext
 from ...core.text import parse_size, show_memory
 from ...jobs.spec import JobSpec
-from ..base import Check
+from ..check import Check
 from ..resources import InstanceType
 from . import pricing
 from .catalog import InstanceCatalog
@@ -101,7 +101,9 @@ def _needs(kind: InstanceType, spec: JobSpec) -> list[tuple[float, float]]:
 
 
 def _size(kind: InstanceType) -> tuple[int, float, float, int, str]:
-    return kind.gpu, float("inf") if kind.price is None else kind.price, kind.cpu, kind.memory, kind.name
+    # The prices of one account have one currency.
+    price = kind.price.amount if kind.price else float("inf")
+    return kind.gpu, price, kind.cpu, kind.memory, kind.name
 
 
 def _needed(spec: JobSpec) -> str:

@@ -30,8 +30,8 @@ _WIDGET_TYPE = "application/vnd.jupyter.widget-view+json"
 # The verbs that the page of a form calls.
 _VERBS = frozenset(
     (
-        "backends bring cancel_copy copy images inspect instances list_data preview profiles recipe secrets storages "
-        "submit"
+        "backends bring cancel_copy choices copy images inspect instances list_data preview profiles recipe secrets "
+        "storages submit"
     ).split()
 )
 

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from ...config.credentials import Credentials
+from ...config.policy import PriceLimit
 from ...config.settings import IMPORTANT, ProfileSettings
 from ...core.errors import BucketError, NotFound, SettingsError
 from ...core.i18n import N_, _
@@ -74,9 +75,8 @@ class AliyunSettings(ProfileSettings):
         title=N_("Maximum run time"),
         description=N_("Seconds after which a job without its own limit is stopped; 0 for no limit."),
     )
-    price_limit: float | None = Field(
+    price_limit: PriceLimit | None = Field(
         None,
-        ge=0,
         title=N_("Price limit"),
         description=N_("If set, submits outside of a quota ask for confirmation. PAI publishes no prices to compare."),
     )

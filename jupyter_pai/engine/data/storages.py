@@ -35,7 +35,7 @@ class Storages:
 
     def of(self, uri: str, profile: str = "") -> Storage:
         """Return the storage of a URI. If it needs an account, it has that of this profile, else that of the default
-        profile, else that of the first profile with such an account.
+        profile, else that of the first profile. Accounts that do not serve the URI are left out.
 
         Raises:
             Unsupported: if no storage supports its scheme.
@@ -48,8 +48,10 @@ class Storages:
                 fix=_("Known are: {names}.").format(names=", ".join(f"{name}://" for name in kinds)),
             )
         kind = kinds[scheme]
-        account = self._account(uri, kind, profile) if kind.settings_model else None
-        key = (scheme, account.name if account else "")
+        return self._storage(kind, self._account(uri, kind, profile) if kind.settings_model else None)
+
+    def _storage(self, kind: type[Storage], account: Profile | None) -> Storage:
+        key = (kind.scheme, account.name if account else "")
         if key not in self._storages or self._storages[key][0] != account:
             state = self.profiles.home.path / "transfers"
             self._storages[key] = (account, kind.of(account.settings if account else None, state))
@@ -59,16 +61,19 @@ class Storages:
         """Return the root folders of all storages: for a storage with accounts, those of each profile. An account that
         does not respond has one root with the error."""
         kinds = load_storages().values()
-        accounts = [(kind, "") for kind in kinds if not kind.settings_model]
+        accounts: list[tuple[type[Storage], Profile | None]] = [
+            (kind, None) for kind in kinds if not kind.settings_model
+        ]
         for profile in self.profiles.settings().profiles.values():
-            accounts += [(kind, profile.name) for kind in kinds if _is_account(profile, kind)]
-        roots = await asyncio.gather(*(self._roots(kind, name) for kind, name in accounts))
+            accounts += [(kind, profile) for kind in kinds if _is_account(profile, kind)]
+        roots = await asyncio.gather(*(self._roots(kind, account) for kind, account in accounts))
         return [*chain(*roots)]
 
-    async def _roots(self, kind: type[Storage], profile: str) -> list[Root]:
+    async def _roots(self, kind: type[Storage], account: Profile | None) -> list[Root]:
+        profile = account.name if account else ""
         try:
             async with asyncio.timeout(_PATIENCE):
-                uris = await self.of(f"{kind.scheme}://", profile).roots()
+                uris = await self._storage(kind, account).roots()
         except PaiError as error:
             return [Root("", profile, kind.scheme, error)]
         except TimeoutError:
@@ -82,7 +87,8 @@ class Storages:
         settings = self.profiles.settings()
         for name in dict.fromkeys((profile, settings.default, *settings.profiles)):
             account = settings.profiles.get(name)
-            if account and _is_account(account, kind):
+            # A URI without a host belongs to all.
+            if account and _is_account(account, kind) and (uri.endswith("://") or kind.serves(uri, account.settings)):
                 return account
         # The backend whose profiles have such an account.
         models = self.profiles.models.items()

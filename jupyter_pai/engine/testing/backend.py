@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from ...backends.base import Caller, Capability
 from ...backends.remote import RemoteBackend
 from ...backends.reports import LogPiece
 from ...core.errors import BadInput, NotFound, Unsupported
-from ...core.field_errors import form_schema
+from ...core.field_errors import form_schema, picked_fields
 from ...core.secret import Secret
 from ...jobs.instances import read_instances
 from ...jobs.job import JobStatus, now
@@ -37,6 +38,11 @@ class BackendPromises:
     def readable(self, tmp_path: Path) -> Path:
         """A folder of this machine that jobs can read, if the backend has no storage for inputs."""
         return tmp_path
+
+    @pytest.fixture
+    def login(self) -> dict[str, Any] | None:
+        """What a user types to log in to the platform of the tests; None if that is not possible."""
+        return None
 
     @pytest.fixture
     def state(self, tmp_path: Path) -> Home:
@@ -156,6 +162,43 @@ class BackendPromises:
             for name, field in (schema or {}).get("properties", {}).items():
                 assert field["title"], name
                 assert "$ref" not in str(field), name
+
+    @story
+    async def test_fields_are_picked_from_lists_of_the_platform(self, bench: Bench) -> None:
+        for model in (bench.backend.settings_model, bench.backend.options_model):
+            for name in picked_fields(form_schema(model)):
+                values = [choice.value for choice in await bench.backend.choices(name)]
+                assert "" not in values, name
+                assert len({*values}) == len(values), name
+        assert list(await bench.backend.choices("no list of this name")) == []
+
+    @story
+    async def test_a_price_has_a_currency(self, bench: Bench) -> None:
+        for kind in await bench.backend.instance_types():
+            assert kind.price is None or kind.price.currency, kind.name
+
+    @story
+    async def test_a_login_is_exchanged_for_what_is_stored(
+        self, bench: Bench, login: dict[str, Any] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        model = bench.backend.login_model or bench.backend.credentials_model
+        assert (bench.backend.credentials_model is None) == (model is None)
+        for name, field in ((form_schema(model) or {}).get("properties") or {}).items():
+            assert field["title"], name
+        if not login:
+            return
+        assert model
+        monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "config"))
+        monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+        from ..profiles import Profiles
+
+        await Profiles(bench.home).log_in(PROFILE, login)
+        (file,) = (tmp_path / "config").iterdir()
+        if bench.backend.login_model:
+            passwords = [value for value in dict(model.model_validate(login)).values() if isinstance(value, SecretStr)]
+            assert not [1 for value in passwords if value.get_secret_value() in file.read_text()]
+        # The platform accepts it.
+        assert await bench.another().instance_types()
 
     @story
     async def test_secrets_reach_the_job_and_not_its_log(self, bench: Bench) -> None:

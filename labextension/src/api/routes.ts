@@ -12,6 +12,7 @@ export const ROUTES = {
   backends: { method: 'GET', path: '/backends' },
   bring: { method: 'POST', path: '/bring' },
   catalogue: { method: 'GET', path: '/catalogue' },
+  choices: { method: 'GET', path: '/choices' },
   cancel_copy: { method: 'DELETE', path: '/copies/{copy}' },
   copy: { method: 'GET', path: '/copies/{copy}' },
   remove_data: { method: 'DELETE', path: '/data' },

@@ -52,6 +52,20 @@ export interface ICatalogue {
   readonly texts: Readonly<Record<string, unknown>>;
 }
 
+export interface IChoice {
+  readonly value: string;
+  readonly label: string;
+}
+
+export interface IChoices {
+  readonly profile: string;
+  readonly age: number | null;
+  readonly left_out: number;
+  readonly choices: readonly IChoice[];
+  readonly problem: string;
+  readonly fix: string;
+}
+
 export interface ICode {
   readonly cell: string;
   readonly cli: string;
@@ -278,7 +292,7 @@ export interface IInstanceType {
   readonly gpu_name: string;
   readonly available: boolean | null;
   readonly gpu_memory: number;
-  readonly price: number | null;
+  readonly price: IPrice | null;
   readonly spot_discount: number | null;
   readonly pool: string;
 }
@@ -546,6 +560,11 @@ export interface IPreview {
   readonly leaks?: readonly Readonly<Record<string, unknown>>[] | null;
 }
 
+export interface IPrice {
+  readonly amount: number;
+  readonly currency: string;
+}
+
 export interface IProfileView {
   readonly name: string;
   readonly file: string;
@@ -704,6 +723,7 @@ export interface IReplies {
   readonly backends: IBackends;
   readonly bring: ICopyView;
   readonly catalogue: ICatalogue;
+  readonly choices: IChoices;
   readonly cancel_copy: ICopyView;
   readonly copy: ICopyView;
   readonly remove_data: ICopyView;

@@ -6,6 +6,7 @@ import * as React from 'react';
 
 import type { IContext } from '../ui/context.js';
 import { ErrorMessage } from '../ui/errormessage.js';
+import { choiceSource } from '../ui/fields/choices.js';
 import { focusFirstError, staysOpen } from '../ui/fields/fielderror.js';
 import { SchemaForm } from '../ui/fields/schemaform.js';
 import type { IEditing, ProfilesModel } from './model.js';
@@ -119,7 +120,7 @@ function Name({ model, editing, trans, id }: IProps & { id: string }): React.JSX
 }
 
 /** The important fields, and the rest in a collapsed section. */
-function SettingsFields({ model, editing, trans, id }: IProps & { id: string }): React.JSX.Element {
+function SettingsFields({ model, engine, editing, trans, id }: IProps & { id: string }): React.JSX.Element {
   const { platform, values, errors } = editing;
   const [first, rest] = React.useMemo(() => splitFields(platform), [platform]);
   const hasError = rest.some(name => [...errors.keys()].some(path => path.split('.')[0] === name));
@@ -129,6 +130,8 @@ function SettingsFields({ model, editing, trans, id }: IProps & { id: string }):
       setOpen(true);
     }
   }, [hasError]);
+  const saved = editing.profile?.name;
+  const source = React.useMemo(() => (saved ? choiceSource(engine, saved) : null), [engine, saved]);
   const form = (names: readonly string[]) => (
     <SchemaForm
       schema={platform.settings}
@@ -138,6 +141,7 @@ function SettingsFields({ model, editing, trans, id }: IProps & { id: string }):
       trans={trans}
       idPrefix={id}
       exclude={otherFields(platform, names)}
+      source={source}
     />
   );
   const setCount = rest.filter(name => name in values).length;

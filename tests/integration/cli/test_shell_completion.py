@@ -15,6 +15,7 @@ import pytest
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.commands.parser.parser import VERBS
 from jupyter_pai.config.toml_file import user_file
+from jupyter_pai.jobs.choices import StoredChoices, store_choices
 from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import submit
@@ -87,6 +88,28 @@ def test_values_are_completed(complete: Complete, engine: EmbeddedClient) -> Non
     assert complete("jupyter pai submit --name ") == []
 
 
+def test_values_that_a_form_has_listed_are_completed(complete: Complete, engine: EmbeddedClient, home: Home) -> None:
+    assert complete("jupyter pai profile set local default") == []
+    (*_others, last) = engine.call("choices", name="instance_types", profile="local")["choices"]
+    assert complete("jupyter pai profile set local ") == ["default_instance_type="]
+    assert complete("jupyter pai profile set ") == ["local"]
+    assert last["value"] in complete("jupyter pai profile set local default_instance_type=")
+    assert last["value"] in complete(f"jupyter pai submit --instance-type {last['value'][:3]}")
+    lists = {"work": ["day", "night shift"], "home": ["dawn"]}
+    for profile, queues in lists.items():
+        found = StoredChoices(0.0, dict.fromkeys(queues, "a queue"), 0, ["room.queue"], [])
+        store_choices(home.choices, profile, "", "queues", found)
+    assert complete("jupyter pai submit --profile work --option ") == ["room.queue="]
+    assert complete("jupyter pai submit --profile work --option room.queue=") == ["day", "night\\ shift"]
+    assert complete("jupyter pai submit --profile work --option room.queue=n") == ["night\\ shift"]
+    assert complete("jupyter pai submit --profile work --name home --option other=") == []
+    assert complete("jupyter pai submit --option room.queue=da") == ["dawn", "day"]
+    user_file().parent.mkdir(exist_ok=True)
+    user_file().write_text('default = "home"\n')
+    assert complete("jupyter pai submit --option room.queue=da") == ["dawn"]
+    assert complete("jupyter pai rerun --profile work --option room.queue=da") == ["day"]
+
+
 def test_paths_are_completed(complete: Complete, folder: Path) -> None:
     for name in ("train.py", "tune.ipynb", "table.csv", "job.toml", ".hidden.py", "data/my file.csv"):
         (folder / name).parent.mkdir(exist_ok=True)
@@ -115,7 +138,7 @@ def test_damaged_files_complete_nothing(complete: Complete, home: Home, damaged:
 def test_completion_loads_neither_engine_nor_network(home: Home, folder: Path, engine: EmbeddedClient) -> None:
     submit(engine, "true", name="baseline").wait()
     output = folder / "completions"
-    for line in ("jupyter-pai show baselin", "jupyter-pai submit --profile l", "jupyter-pai submit --secret H"):
+    for line in ("jupyter-pai show baselin", "jupyter-pai submit --profile l", "jupyter-pai submit --option q"):
         protocol = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_STDOUT_FILENAME": str(output)}
         protocol |= {"COMP_LINE": line, "COMP_POINT": str(len(line))}
         command = [sys.executable, "-X", "importtime", "-m", "jupyter_pai"]

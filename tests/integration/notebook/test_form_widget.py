@@ -152,6 +152,7 @@ def test_page_may_call_only_verbs_of_a_form(kernel: Kernel, script: Path) -> Non
     page = FormPage(kernel, kernel.run("f = %pai form train.py\nf"))
     for verb in ("backends", "profiles", "secrets", "storages", "instances"):
         assert page.call(verb)["type"] == "result", verb
+    assert page.call("choices", name="instance_types")["type"] == "result"
     for verb in ("set_secret", "set_profile", "set_credentials", "remove_data", "prune", "list_jobs", "delete"):
         assert page.call(verb)["status"] == 400, verb
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_pai.backends.base import Check
+from jupyter_pai.backends.check import Check
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.core.errors import Unconfirmed
 from jupyter_pai.jobs.spec import JobSpec

@@ -18,6 +18,7 @@ from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.cloud import http as transport
 from jupyter_pai.cloud.alibaba.account import AlibabaAccount, AliyunSettings
 from jupyter_pai.core.errors import PermissionDenied, SpecError, Unconfirmed
+from jupyter_pai.core.price import Price
 from jupyter_pai.jobs.spec import JobSpec, parse_spec
 
 from ...conftest import script, submit
@@ -184,7 +185,7 @@ def kind(name: str, cpu: float = 4, gib: int = 16, gpu: int = 0, **more: Any) ->
         ([kind("a", 2, 8), kind("b", 2, 4)], {"cpu": 1}, "b"),
         ([kind("b"), kind("a")], {"cpu": 1}, "a"),
         ([kind("a", gpu=1), kind("b", 64)], {"cpu": 1}, "b"),
-        ([kind("a", price=2.0), kind("b", 8, price=1.0)], {"cpu": 1}, "b"),
+        ([kind("a", price=Price(2, "CNY")), kind("b", 8, price=Price(1, "CNY"))], {"cpu": 1}, "b"),
         ([kind("a", available=False), kind("b", 64)], {"cpu": 1}, "b"),
         ([kind("a", available=None), kind("b", 64)], {"cpu": 1}, "a"),
         ([kind("a", available=False), kind("b", gpu=1)], {"cpu": 1, "gpu": 0}, "a"),

@@ -32,6 +32,13 @@ async def test_platform_replies_conform_to_the_openapi_document(jp_fetch: Any, p
     assert image["version"] == "1.6.0"
     machines = check("instances", await ask(jp_fetch, "GET", "instances", backend="pai"))
     assert (machines["profile"], machines["quotas"][0]["id"]) == ("pai", "quota1stand")
+    quotas = check("choices", await ask(jp_fetch, "GET", "choices", name="quotas", profile="pai"))
+    assert (quotas["choices"][0], quotas["problem"]) == ({"value": "quota1stand", "label": "stand"}, "")
+    pai.faults.add("refused", "paistudio:ListQuotas", count=1, status=403)
+    later = check("choices", await ask(jp_fetch, "GET", "choices", name="quotas", profile="pai", refresh="true"))
+    assert later["choices"] == quotas["choices"]
+    assert later["age"] > quotas["age"]
+    assert "refused by the test" in later["problem"]
     result = check("doctor", await ask(jp_fetch, "GET", "doctor", backend="pai"))["findings"]
     assert {finding["state"] for finding in result} == {"ok"}
     (remote_id,) = pai.add_jobs(1)

@@ -38,6 +38,8 @@ const SCHEMA = {
     key: { format: 'password', title: 'Key', type: 'string', writeOnly: true },
     network: { default: '', enum: ['', 'public', 'vpc'], title: 'Network', type: 'string' },
     kind: { const: 'a', title: 'Kind' },
+    queue: { default: '', title: 'Queue', type: 'string', 'x-choices': 'queues' },
+    room: { anyOf: [{ type: 'string' }, { type: 'null' }], default: null, 'x-choices': 'rooms' },
     tty: { default: false, title: 'Tty', type: 'boolean' },
     maybe: { anyOf: [{ type: 'boolean' }, { type: 'null' }], default: null },
     nodes: { default: [], items: { type: 'string' }, type: 'array' },
@@ -74,6 +76,8 @@ test('derives the kind of a field from its schema', () => {
     key: 'secret',
     network: 'choice',
     kind: 'choice',
+    queue: 'text',
+    room: 'text',
     tty: 'boolean',
     maybe: 'choice',
     nodes: 'list',
@@ -90,6 +94,10 @@ test('derives the kind of a field from its schema', () => {
     fieldsOf(SCHEMA, ['count']).find(field => field.name === 'count'),
     undefined
   );
+});
+
+test('names the list that a field is picked from', () => {
+  assert.deepEqual([field('queue').list, field('room').list, field('key').list], ['queues', 'rooms', '']);
 });
 
 test('takes title, description, default and choices from the schema', () => {

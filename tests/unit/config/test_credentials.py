@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, Field, SecretStr, field_validator
 
-from jupyter_pai.config.credentials import Credentials, StoredCredentials, own_credentials
+from jupyter_pai.config.credentials import Credentials, StoredCredentials, own_credentials, parse_login
 from jupyter_pai.config.secret_store import SecretStore
 from jupyter_pai.config.settings import ProfileSettings
 from jupyter_pai.core.errors import BadInput, CredentialsError, NotFound, SpecError
@@ -40,7 +40,7 @@ def file() -> Path:
 )
 def test_stored_credentials_are_listed_by_a_hint(home: Home, user: str, hint: str) -> None:
     credentials = Credentials()
-    reference = credentials.keep(Login, {"user": user, "token": "hush hush"})
+    reference = credentials.keep(Login.model_validate({"user": user, "token": "hush hush"}))
     assert credentials.kept() == {reference: StoredCredentials("file", hint)}
     opened = own_credentials(ProfileSettings(backend="x", own_credentials=reference), Login)
     assert opened
@@ -55,7 +55,7 @@ def test_stored_credentials_are_listed_by_a_hint(home: Home, user: str, hint: st
 
 def test_credentials_and_user_secrets_are_separate(home: Home) -> None:
     credentials, secrets = Credentials(), SecretStore()
-    reference = credentials.keep(Login, {"user": "somebody-of-ours", "token": "hush hush"})
+    reference = credentials.keep(Login.model_validate({"user": "somebody-of-ours", "token": "hush hush"}))
     secrets.keep(reference, Secret("the user's own"))
     assert secrets.places() == {reference: "file"}
     assert secrets.open({"A": reference})["A"].open() == "the user's own"
@@ -75,7 +75,7 @@ def test_credentials_of_an_older_model_are_not_used(home: Home) -> None:
     class Newer(BaseModel):
         key: str
 
-    reference = Credentials().keep(Login, {"token": "hush hush"})
+    reference = Credentials().keep(Login.model_validate({"token": "hush hush"}))
     with pytest.raises(CredentialsError, match="not stored on this machine"):
         Credentials().open(reference, Newer)
 
@@ -83,7 +83,7 @@ def test_credentials_of_an_older_model_are_not_used(home: Home) -> None:
 @pytest.mark.parametrize("body", [{"user": "a b c", "token": "hush hush"}, {"token": "abc"}, "hush hush", None, {}])
 def test_validation_error_does_not_quote_the_credentials(home: Home, body: object) -> None:
     with pytest.raises(SpecError) as caught:
-        Credentials().keep(Login, body)
+        parse_login(Login, body)
     message = json.dumps(caught.value.as_json())
     assert not [word for word in ("a b c", "hush hush", '"abc"', "`abc`") if word in message]
     assert caught.value.details["faults"]

@@ -66,7 +66,7 @@ def test_limits_may_be_reached() -> None:
 
 @pytest.mark.parametrize("rules", [{"price_limit": -0.5}, {"max_run_time": 0}, {"jobs_at_a_time": -1}])
 def test_limits_are_positive(rules: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="greater than"):
+    with pytest.raises(ValueError, match=r"greater than|Invalid price"):
         policy(**rules)
 
 
@@ -220,20 +220,23 @@ def test_lock_patterns_match_system_profiles_only(system: SystemFile, own: Path)
 @pytest.mark.parametrize(
     ("own_limits", "limits"),
     [
-        ("", (600, 2.5)),
-        ("max_run_time = 0\n", (600, 2.5)),
-        ("max_run_time = 60\nprice_limit = 1\n", (60, 1)),
-        ("max_run_time = 6000\nprice_limit = 100\n", (600, 2.5)),
-        ("price_limit = 0\n", (600, 0)),
+        ("", (600, "2.5 CNY")),
+        ("max_run_time = 0\n", (600, "2.5 CNY")),
+        ("max_run_time = 60\nprice_limit = '1 CNY'\n", (60, "1 CNY")),
+        ("max_run_time = 6000\nprice_limit = '100 CNY'\n", (600, "2.5 CNY")),
+        ("price_limit = '0 cny'\n", (600, "0 CNY")),
+        # In another currency, or in none, it is not known to be lower.
+        ("price_limit = '1 USD'\n", (600, "2.5 CNY")),
+        ("price_limit = 1\n", (600, "2.5 CNY")),
     ],
 )
 def test_policy_caps_limits_of_profiles(
-    system: SystemFile, own: Path, own_limits: str, limits: tuple[float, float]
+    system: SystemFile, own: Path, own_limits: str, limits: tuple[float, str]
 ) -> None:
-    path = system("[policy]\nmax_run_time = 600\nprice_limit = 2.5\n")
+    path = system("[policy]\nmax_run_time = 600\nprice_limit = '2.5 CNY'\n")
     own.write_text(f"[profiles.pai]\nregion_id = 'cn-hangzhou'\n{own_limits}")
     result: Any = files.load(MODELS, system=path).profiles["pai"].settings
-    assert (result.max_run_time, result.price_limit) == limits
+    assert (result.max_run_time, str(result.price_limit)) == limits
 
 
 def test_spec_carries_the_run_time_limit_for_other_backends() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,8 @@ from jupyter_pai.engine.profiles import Profiles
 from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.storage.local import LocalStorage
 from jupyter_pai.storage.oss.storage import OssStorage
+
+from ...support import small_plugin
 
 PROFILES = """
 default = "{default}"
@@ -70,6 +74,44 @@ def test_missing_account_names_the_command_to_add_one(storages: Storages) -> Non
 
 def test_local_files_need_no_account(storages: Storages, tmp_path: Path) -> None:
     assert isinstance(storages.of(tmp_path.as_uri()), LocalStorage)
+
+
+CLUSTERS = """
+default = "b"
+[profiles.a]
+backend = "small"
+folder = "/a"
+host = "a.example"
+[profiles.b]
+backend = "small"
+folder = "/b"
+host = "b.example"
+[profiles.c]
+backend = "small"
+folder = "/c"
+host = "a.example"
+"""
+
+
+def test_account_is_one_that_serves_the_uri(
+    storages: Storages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def account(uri: str, profile: str = "") -> str:
+        storage: Any = storages.of(uri, profile)
+        return str(storage.settings.folder)
+
+    with small_plugin.installed(tmp_path / "site", monkeypatch):
+        write(CLUSTERS)
+        assert account("small://a.example/x") == "/a"
+        assert account("small://b.example/x") == "/b"
+        # The job's own profile comes first, if it serves the URI.
+        assert account("small://a.example/x", "c") == "/c"
+        assert account("small://a.example/x", "b") == "/a"
+        assert account("small://", "c") == "/c"
+        with pytest.raises(SettingsError, match="small://other/x"):
+            account("small://other/x")
+        roots = [(root.uri, root.profile) for root in asyncio.run(storages.roots()) if root.scheme == "small"]
+        assert roots == [("small://a.example/", "a"), ("small://b.example/", "b"), ("small://a.example/", "c")]
 
 
 @pytest.mark.parametrize("uri", ["gopher://x", "x", "", "http://[bad"])

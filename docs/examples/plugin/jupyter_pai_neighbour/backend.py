@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -17,6 +18,7 @@ from jupyter_pai import (
     Caller,
     Capability,
     Check,
+    Choice,
     EventPage,
     Finding,
     Home,
@@ -37,9 +39,11 @@ from jupyter_pai import (
     Submission,
     errors,
     parse_options,
+    picked_from,
     transport,
 )
 
+from .login import NeighbourCredentials, NeighbourLogin, token
 from .place import Place
 
 if TYPE_CHECKING:
@@ -81,6 +85,13 @@ class NeighbourOptions(BaseModel):
         description="How many instances are servers: their RANK is below NEIGHBOUR_SERVERS.",
     )
     retries: int = Field(0, ge=0, le=1, title="Retries", description="How often a job that has failed is run again.")
+    processor: str = Field(
+        "",
+        pattern=r"^\d*$",
+        title="Processor",
+        description="The only one that the job may use.",
+        json_schema_extra=picked_from("processors"),
+    )
 
 
 class NeighbourBackend(RemoteBackend):
@@ -103,6 +114,9 @@ class NeighbourBackend(RemoteBackend):
     stores_inputs = False
     settings: NeighbourSettings
 
+    credentials_model: ClassVar[type[BaseModel] | None] = NeighbourCredentials
+    login_model: ClassVar[type[BaseModel] | None] = NeighbourLogin
+
     def __init__(self, settings: ProfileSettings, home: Home) -> None:
         super().__init__(settings, home)
         self.place = Place(self.settings.folder)
@@ -114,12 +128,26 @@ class NeighbourBackend(RemoteBackend):
         folder = os.environ.get("NEIGHBOUR_FOLDER")
         return {"folder": folder} if folder else {}
 
+    @classmethod
+    async def log_in(cls, settings: NeighbourSettings, login: NeighbourLogin) -> BaseModel:
+        """A password becomes a token. The neighbour says which field is wrong."""
+
+        async def auth() -> httpx.Auth:
+            import httpx
+
+            return httpx.Auth()  # No token yet.
+
+        data = json.dumps({"user": login.user, "password": login.password.get_secret_value()}).encode()
+        call = transport.Call("POST", f"{Place(settings.folder).read().url}/login", auth, data)
+        answer = await transport.Transport(settings.folder, _refusal).send(call)
+        return NeighbourCredentials(user=login.user, token=answer["token"])
+
     async def _ask(self, method: str, path: str, body: object = None, **query: object) -> dict[str, Any]:
         """One call to the neighbour. All of them may be repeated: it knows our jobs by our own ids."""
         note = self.place.read()
 
         async def auth() -> httpx.Auth:
-            return _bearer(note.token)
+            return _bearer(await asyncio.to_thread(token, note, self.settings))
 
         url = f"{note.url}{path}" + (f"?{urlencode(query)}" if query else "")
         data = b"" if body is None else TypeAdapter(Any).dump_json(body)
@@ -230,6 +258,12 @@ class NeighbourBackend(RemoteBackend):
 
     async def job(self, remote_id: str) -> RemoteJob:
         return _remote_job(await self._ask("GET", f"/jobs/{quote(remote_id, safe='')}"))
+
+    async def choices(self, name: str) -> Sequence[Choice]:
+        if name == "processors":
+            machine = await self._ask("GET", "/machine")
+            return [Choice(str(number), f"of {machine['host']}") for number in machine["processors"]]
+        return await super().choices(name)
 
     async def instance_types(self) -> list[InstanceType]:
         return _MACHINES.validate_python((await self._ask("GET", "/machine"))["instances"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import base64
+import getpass
 import hmac
 import json
 import os
@@ -66,14 +67,36 @@ _EVENTS = TypeAdapter(list[PlatformEvent])
 class Neighbour:
     """The jobs of one shared folder."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, token: str, user: str = "", password: str = "") -> None:
         self.place = place
+        # Those that it knows, until it ends.
+        self.tokens = {token} - {""}
+        self.user, self.password = user, password
         self.home = Home(place.home).create()
         self.local = LocalBackend(LocalSettings(backend="local"), self.home)
         self.shelves = Shelves(place)
         self._taking = asyncio.Lock()
         self._retries: dict[str, asyncio.Task[None]] = {}
         self._asked: Counter[str] = Counter()
+
+    def log_in(self, user: str, password: str) -> str:
+        """A new token for a user.
+
+        Raises:
+            errors.SpecError: if it is not the user's password.
+        """
+        if not self.user:
+            raise errors.Unsupported("This neighbour asks for no login.")
+        if user != self.user:
+            raise errors.SpecError(f"The neighbour knows no user `{user}`.").at("user")
+        if not hmac.compare_digest(password.encode(), self.password.encode()):
+            raise errors.SpecError("This is not the user's password.").at("password")
+        token = secrets.token_urlsafe(32)
+        self.tokens.add(token)
+        return token
+
+    def knows(self, token: str) -> bool:
+        return any(hmac.compare_digest(token.encode(), known.encode()) for known in self.tokens)
 
     async def take(self, job: Job, code: bytes, values: Mapping[str, Secret]) -> None:
         """Start a job with its packed code, unless it exists: a client without a reply sends it again."""
@@ -82,6 +105,8 @@ class Neighbour:
             if folder.record.exists():
                 return
             options = parse_options(NeighbourOptions, job.spec.options)
+            if options.processor and int(options.processor) not in os.sched_getaffinity(0):
+                raise errors.SpecError(f"The neighbour has no processor {options.processor}.").at("options.processor")
             # The local backend knows none of ours.
             environment = dict(job.spec.environment) | {"NEIGHBOUR_SERVERS": str(options.servers)}
             changes = {"options": {}, "environment": environment}
@@ -98,11 +123,13 @@ class Neighbour:
             outcome = {"python": check.python, "outputs": prepared.outputs}
             folder.record.write_text(job.model_copy(update=outcome).model_dump_json(exclude={"name"}), "utf-8")
             run = run.model_copy(update=outcome)
-            await self._start(run, folder, values, options.nice)
+            await self._start(run, folder, values, options)
             if options.retries:
-                self._retries[job.id] = asyncio.create_task(self._retry(run, folder, values, options.nice))
+                self._retries[job.id] = asyncio.create_task(self._retry(run, folder, values, options))
 
-    async def _retry(self, job: Job, folder: JobFolder, values: Mapping[str, Secret], nice: int) -> None:
+    async def _retry(
+        self, job: Job, folder: JobFolder, values: Mapping[str, Secret], options: NeighbourOptions
+    ) -> None:
         """Run a job once more if it fails, in a folder of its own. Another daemon cannot: it has no secrets of it."""
         while not (report := (await self.local.poll([folder.id]))[folder.id]).status.ended:
             await asyncio.sleep(0.1)
@@ -111,13 +138,18 @@ class Neighbour:
             again.path.mkdir()
             shutil.copy(folder.source, again.source)
             await self.local.prepare(job, again)
-            await self._start(job, again, values, nice)
+            await self._start(job, again, values, options)
 
-    async def _start(self, job: Job, folder: JobFolder, values: Mapping[str, Secret], nice: int) -> None:
-        """In a thread of its own: on Linux each has its niceness, which the processes inherit that it starts."""
+    async def _start(
+        self, job: Job, folder: JobFolder, values: Mapping[str, Secret], options: NeighbourOptions
+    ) -> None:
+        """In a thread of its own: on Linux each has its niceness and processors, which the processes inherit that it
+        starts."""
 
         def start() -> None:
-            os.nice(nice)
+            os.nice(options.nice)
+            if options.processor:
+                os.sched_setaffinity(0, {int(options.processor)})
             asyncio.run(self.local.submit(job, folder, values))
 
         with ThreadPoolExecutor(1) as thread:
@@ -212,15 +244,14 @@ class Neighbour:
 
 class _Handler(RequestHandler):
     neighbour: Neighbour
-    token: str
 
-    def initialize(self, neighbour: Neighbour, token: str) -> None:
-        self.neighbour, self.token = neighbour, token
+    def initialize(self, neighbour: Neighbour) -> None:
+        self.neighbour = neighbour
 
     def prepare(self) -> None:
-        given = self.request.headers.get("Authorization", "").removeprefix("Bearer ")
-        if not hmac.compare_digest(given.encode(), self.token.encode()):
-            raise errors.CredentialsError("The neighbour does not know this token.", fix="Read its note anew.")
+        if not self.neighbour.knows(self.request.headers.get("Authorization", "").removeprefix("Bearer ")):
+            fix = "Log in again: jupyter pai profile login NAME" if self.neighbour.user else "Read its note anew."
+            raise errors.CredentialsError("The neighbour does not know this token.", fix=fix)
 
     def write_error(self, status_code: int, **more: Any) -> None:
         error = more["exc_info"][1]
@@ -231,6 +262,14 @@ class _Handler(RequestHandler):
     def log_exception(self, *error: Any) -> None:
         if not isinstance(error[1], errors.PaiError):
             super().log_exception(*error)
+
+
+class _Login(_Handler):
+    def prepare(self) -> None:
+        """No token is needed where one is given."""
+
+    def post(self) -> None:
+        self.finish({"token": self.neighbour.log_in(**json.loads(self.request.body))})
 
 
 class _Jobs(_Handler):
@@ -322,12 +361,14 @@ class _Files(_Handler):
 class _Machine(_Handler):
     async def get(self) -> None:
         found = _MACHINES.dump_python(await self.neighbour.local.instance_types(), mode="json")
-        self.finish({"host": socket.gethostname(), "instances": found})
+        processors = sorted(os.sched_getaffinity(0))
+        self.finish({"host": socket.gethostname(), "instances": found, "processors": processors})
 
 
-def _application(neighbour: Neighbour, token: str) -> Application:
-    given = {"neighbour": neighbour, "token": token}
+def _application(neighbour: Neighbour) -> Application:
+    given = {"neighbour": neighbour}
     routes: list[tuple[str, type[RequestHandler]]] = [
+        (r"/login", _Login),
         (r"/jobs", _Jobs),
         (r"/reports", _Reports),
         (r"/machine", _Machine),
@@ -340,11 +381,11 @@ def _application(neighbour: Neighbour, token: str) -> Application:
     return Application([(path, handler, given) for path, handler in routes])
 
 
-async def _serve(place: Place, host: str, port: int, url: str) -> None:
+async def _serve(place: Place, host: str, port: int, url: str, user: str, password: str) -> None:
     listening = bind_sockets(port, host)
     port = listening[0].getsockname()[1]
-    note = Note(url or f"http://{host}:{port}", secrets.token_urlsafe(32))
-    server = HTTPServer(_application(Neighbour(place), note.token), max_body_size=_LARGEST_CODE)
+    note = Note(url or f"http://{host}:{port}", "" if user else secrets.token_urlsafe(32))
+    server = HTTPServer(_application(Neighbour(place, note.token, user, password)), max_body_size=_LARGEST_CODE)
     server.add_sockets(listening)
     place.announce(note)
     print(f"The neighbour works in {place.path}, and listens at {note.url}", flush=True)
@@ -364,8 +405,10 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1", help="where to listen")
     parser.add_argument("--port", type=int, default=0, help="where to listen; 0 for any that is free")
     parser.add_argument("--url", default="", help="what the others are to call, where that is something else")
+    parser.add_argument("--user", default="", help="who has to log in, with a password; else the folder's readers may")
     asked = parser.parse_args()
-    asyncio.run(_serve(Place(asked.folder), asked.host, asked.port, asked.url))
+    password = os.environ.get("NEIGHBOUR_PASSWORD") or getpass.getpass() if asked.user else ""
+    asyncio.run(_serve(Place(asked.folder), asked.host, asked.port, asked.url, asked.user, password))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Self
 from jupyter_pai import File, OpenFile, ProfileSettings, Progress, Storage, errors
 
 from .backend import NeighbourSettings
+from .login import token
 from .place import Place
 
 if TYPE_CHECKING:
@@ -31,13 +32,13 @@ class NeighbourStorage(Storage):
     scheme: ClassVar[str] = "neighbour"
     settings_model: ClassVar[type[ProfileSettings] | None] = NeighbourSettings
 
-    def __init__(self, place: Place) -> None:
-        self.place = place
+    def __init__(self, place: Place, settings: NeighbourSettings | None = None) -> None:
+        self.place, self.settings = place, settings
 
     @classmethod
     def of(cls, settings: ProfileSettings | None, state: Path) -> Self:
         assert isinstance(settings, NeighbourSettings)
-        return cls(Place(settings.folder))
+        return cls(Place(settings.folder), settings)
 
     def ask(self, verb: str, uri: str, body: Iterator[bytes] | bytes = b"", **words: object) -> bytes:
         """One call.
@@ -50,7 +51,7 @@ class NeighbourStorage(Storage):
 
         note = self.place.read()
         question = {"q": json.dumps({"verb": verb, "uri": uri, **words})}
-        headers = {"Authorization": f"Bearer {note.token}"}
+        headers = {"Authorization": f"Bearer {token(note, self.settings)}"}
         try:
             reply = _client().post(f"{note.url}/files", params=question, content=body, headers=headers)
         except httpx.TransportError as error:

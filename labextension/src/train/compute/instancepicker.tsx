@@ -9,7 +9,7 @@ import type { IEngine } from '../../api/engine.js';
 import { ErrorMessage } from '../../ui/errormessage.js';
 import { count } from '../../ui/format.js';
 import { useQuery } from '../../ui/hooks.js';
-import type { Column, IInstances, IInstanceType, IOrder, IQuota } from './instancetypes.js';
+import type { Column, IInstances, IInstanceType, IOrder, IPrice, IQuota } from './instancetypes.js';
 import { filterTypes, gibibytes, parseInstances, sortTypes } from './instancetypes.js';
 
 interface IProps {
@@ -287,8 +287,8 @@ function memoryText(bytes: number): string {
   return `${gibibytes(bytes)} GiB`;
 }
 
-function priceText(price: number): string {
-  return count(price, { maximumFractionDigits: 4 });
+function priceText({ amount, currency }: IPrice): string {
+  return count(amount, { style: 'currency', currency, maximumFractionDigits: 4 });
 }
 
 function gpuText({ gpu, gpuName, gpuMemory }: IInstanceType): string {

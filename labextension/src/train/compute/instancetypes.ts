@@ -15,9 +15,15 @@ export interface IInstanceType {
   readonly gpuMemory: number;
   readonly isAvailable: boolean | null;
   /** Price per hour. */
-  readonly price: number | null;
+  readonly price: IPrice | null;
   /** Price of a preemptible instance, as a fraction of the regular price. */
   readonly spotDiscount: number | null;
+}
+
+/** `currency` is an ISO 4217 code. */
+export interface IPrice {
+  readonly amount: number;
+  readonly currency: string;
 }
 
 /** Reserved resources of the account. */
@@ -65,9 +71,14 @@ function parseType(data: Json): IInstanceType {
     gpuName: string(data['gpu_name']),
     gpuMemory: number(data['gpu_memory']) ?? 0,
     isAvailable: typeof data['available'] === 'boolean' ? data['available'] : null,
-    price: number(data['price']),
+    price: parsePrice(record(data['price'])),
     spotDiscount: number(data['spot_discount'])
   };
+}
+
+function parsePrice(data: Json): IPrice | null {
+  const [amount, currency] = [number(data['amount']), string(data['currency'])];
+  return amount !== null && currency ? { amount, currency } : null;
 }
 
 function parseQuota(data: Json): IQuota {
@@ -90,7 +101,9 @@ export function filterTypes(types: readonly IInstanceType[], text: string): read
   return types.filter(type => words.every(word => `${type.name} ${type.gpuName}`.toLowerCase().includes(word)));
 }
 
-/** Sort types, favorites first. Unknown values come last in both directions. */
+/**
+ * Sort types, favorites first. Unknown values come last in both directions. Prices are compared within their currency.
+ */
 export function sortTypes(
   types: readonly IInstanceType[],
   { column, isDescending }: IOrder,
@@ -103,7 +116,7 @@ export function sortTypes(
   );
 }
 
-type Key = string | number | null;
+type Key = string | number | IPrice | null;
 
 function keyOf(type: IInstanceType, column: Column): Key {
   switch (column) {
@@ -126,7 +139,13 @@ function compare(a: Key, b: Key, sign: number): number {
   if (a === null || b === null) {
     return Number(a === null) - Number(b === null);
   }
-  return sign * (typeof a === 'number' && typeof b === 'number' ? a - b : byName(String(a), String(b)));
+  if (typeof a === 'object' && typeof b === 'object') {
+    return a.currency === b.currency ? sign * (a.amount - b.amount) : byName(a.currency, b.currency);
+  }
+  if (typeof a === 'number' && typeof b === 'number') {
+    return sign * (a - b);
+  }
+  return typeof a === 'string' && typeof b === 'string' ? sign * byName(a, b) : 0;
 }
 
 const byName = new Intl.Collator('en', { numeric: true }).compare;

@@ -5,6 +5,7 @@
 import * as React from 'react';
 
 import { record, string } from '../../api/wire.js';
+import { choiceSource } from '../../ui/fields/choices.js';
 import { FieldError } from '../../ui/fields/fielderror.js';
 import { SchemaForm } from '../../ui/fields/schemaform.js';
 import { field, withField, withRequestField } from '../draft.js';
@@ -77,7 +78,7 @@ export function ComputeSection(props: ISectionProps): React.JSX.Element {
         profile={profile?.name ?? requested}
         hasImages={backend?.capabilities.includes('images') === true}
       />
-      {backend && <BackendOptions {...props} backend={backend} />}
+      {backend && <BackendOptions {...props} backend={backend} profile={profile?.name ?? requested} />}
       {notes.length > 0 && (
         <ul className="jp-pai-Train-notes" aria-label={trans.__('Notes')}>
           {notes.map(note => (
@@ -90,14 +91,15 @@ export function ComputeSection(props: ISectionProps): React.JSX.Element {
 }
 
 /** Options of the backend: a form of its schema, or JSON if the schema is unknown. */
-function BackendOptions(props: ISectionProps & { backend: IBackend }): React.JSX.Element | null {
-  const { form, draft, trans, backend } = props;
+function BackendOptions(props: ISectionProps & { backend: IBackend; profile: string }): React.JSX.Element | null {
+  const { form, draft, engine, trans, backend, profile } = props;
   const id = React.useId();
   const value = field(draft, 'options');
   const jsonSchema = React.useMemo(
     () => ({ properties: { options: { type: 'object', title: trans.__('Options') } } }),
     [trans]
   );
+  const source = React.useMemo(() => choiceSource(engine, profile), [engine, profile]);
   const common = { trans, idPrefix: `${id}-options` };
   if (backend.options && !Object.keys(record(backend.options['properties'])).length) {
     return null;
@@ -117,6 +119,7 @@ function BackendOptions(props: ISectionProps & { backend: IBackend }): React.JSX
             value={record(value)}
             errors={errorsBelow(props, 'options')}
             onChange={value => setField(props, 'options', value)}
+            source={source}
           />
         </>
       ) : (

@@ -21,6 +21,8 @@ export interface IField {
   readonly start: unknown;
   readonly choices: readonly (string | number | boolean)[];
   readonly fields: readonly IField[];
+  /** The list of the platform from which a text is picked; empty for none. */
+  readonly list: string;
   /** The constraints, as keywords of the schema. */
   readonly rules: Json;
 }
@@ -55,6 +57,7 @@ function fieldOf(name: string, schema: Json, definitions: Json, isRequired: bool
     isOptional: kind === 'object' && isNullable,
     start: schema['default'] ?? undefined,
     choices: choicesOf(kinds, isNullable).filter(choice => choice !== ''),
+    list: kind === 'text' ? string(schema['x-choices']) : '',
     fields: kind === 'object' ? fieldsBelow(only, definitions, [], depth + 1) : [],
     rules: only
   };

@@ -7,6 +7,8 @@ import * as React from 'react';
 
 import type { Json } from '../../api/wire.js';
 import { record } from '../../api/wire.js';
+import { ChoicePicker } from './choicepicker.js';
+import type { ChoiceSource } from './choices.js';
 import { staysOpen } from './fielderror.js';
 import { parseField, textOf } from './fieldtext.js';
 import type { IField } from './schemafields.js';
@@ -23,6 +25,8 @@ interface IProps {
   readonly trans: TranslationBundle;
   /** Prefix of element ids. */
   readonly idPrefix: string;
+  /** The source of lists to pick from; null if there are none yet, as for a new profile. */
+  readonly source?: ChoiceSource | null;
   /** Names of fields that are shown elsewhere. */
   readonly exclude?: readonly string[];
 }
@@ -40,7 +44,7 @@ export function SchemaForm({ schema, exclude = NOTHING, ...rest }: IProps): Reac
 
 type IFieldsProps = Omit<IProps, 'schema' | 'exclude'> & { readonly fields: readonly IField[] };
 
-function Fields({ fields, value, errors, onChange, trans, idPrefix }: IFieldsProps): React.JSX.Element {
+function Fields({ fields, value, errors, onChange, trans, idPrefix, source = null }: IFieldsProps): React.JSX.Element {
   return (
     <>
       {fields.map(field => {
@@ -50,7 +54,8 @@ function Fields({ fields, value, errors, onChange, trans, idPrefix }: IFieldsPro
           errors,
           onChange: newValue => onChange(withValue(value, field.name, newValue)),
           trans,
-          id: `${idPrefix}-${field.name}`
+          id: `${idPrefix}-${field.name}`,
+          source
         };
         return field.kind === 'object' ? <Group key={field.name} {...props} /> : <Field key={field.name} {...props} />;
       })}
@@ -65,10 +70,11 @@ interface IFieldProps {
   readonly onChange: (value: unknown) => void;
   readonly trans: TranslationBundle;
   readonly id: string;
+  readonly source: ChoiceSource | null;
 }
 
 /** Related fields, collapsed until one has a value or an error. */
-function Group({ field, value, errors, onChange, trans, id }: IFieldProps): React.JSX.Element {
+function Group({ field, value, errors, onChange, trans, id, source }: IFieldProps): React.JSX.Element {
   const innerErrors = errorsBelow(field.name, errors);
   const error = errorAt(field, errors);
   const isSet = value !== undefined && value !== null;
@@ -106,6 +112,7 @@ function Group({ field, value, errors, onChange, trans, id }: IFieldProps): Reac
             onChange={newValue => onChange(trimmed(field, newValue))}
             trans={trans}
             idPrefix={id}
+            source={source}
           />
         )}
       </fieldset>
@@ -181,7 +188,7 @@ function Choice({ field, value, errors, onChange, trans, id }: IFieldProps): Rea
 }
 
 /** A text field that keeps the typed text as long as it parses to the current value. */
-function TextInput({ field, value, errors, onChange, trans, id }: IFieldProps): React.JSX.Element {
+function TextInput({ field, value, errors, onChange, trans, id, source }: IFieldProps): React.JSX.Element {
   const [typed, setTyped] = React.useState(() => textOf(field, value));
   const isCurrent = JSON.stringify(parseField(field, typed, trans).value) === JSON.stringify(value ?? undefined);
   const text = isCurrent ? typed : textOf(field, value);
@@ -196,16 +203,27 @@ function TextInput({ field, value, errors, onChange, trans, id }: IFieldProps): 
     'aria-required': field.isRequired,
     'aria-describedby': describedBy(id, field, error)
   };
-  const change = (event: React.ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => {
-    setTyped(event.target.value);
-    onChange(parseField(field, event.target.value, trans).value);
+  const type = (text: string) => {
+    setTyped(text);
+    onChange(parseField(field, text, trans).value);
   };
+  const change = (event: React.ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => type(event.target.value);
   const isLong = field.kind === 'list' || field.kind === 'map' || field.kind === 'json';
   const rows = Math.min(Math.max(text.split('\n').length + (text ? 1 : 0), 2), 8);
   return (
     <div className="jp-pai-Field">
       <Title field={field} id={id} trans={trans} />
-      {isLong ? (
+      {field.list ? (
+        <ChoicePicker
+          source={source}
+          list={field.list}
+          title={field.title}
+          trans={trans}
+          value={text}
+          onChange={type}
+          control={common}
+        />
+      ) : isLong ? (
         <textarea {...common} rows={rows} onChange={change} />
       ) : (
         <input

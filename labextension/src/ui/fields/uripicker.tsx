@@ -7,7 +7,7 @@ import * as React from 'react';
 
 import type { IEngine, IErrorMessage } from '../../api/engine.js';
 import { EngineError, errorMessageOf } from '../../api/engine.js';
-import { plural } from '../format.js';
+import { Combobox, stepOf, stepped } from './combobox.js';
 import type { IOption } from './uricompletion.js';
 import { commonPrefix, folderCompletions, rootCompletions } from './uricompletion.js';
 
@@ -126,12 +126,11 @@ function useCombobox(props: IUriProps): ICombobox {
     if (event.ctrlKey || event.metaKey || event.nativeEvent.isComposing) {
       return;
     }
-    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    const step = stepOf(event);
     const prefix = commonPrefix(options);
-    if (step && !event.altKey) {
+    if (step) {
       open();
-      const count = options.length + 1; // The field itself counts as one stop.
-      setCurrent(((current + 1 + step + count) % count) - 1);
+      setCurrent(stepped(current, step, options));
     } else if ((event.key === 'Enter' || event.key === 'Tab') && active && !event.shiftKey) {
       choose(active);
     } else if (event.key === 'Tab' && !event.shiftKey && prefix.length > value.length) {
@@ -154,42 +153,23 @@ export function UriPicker(props: IUriProps): React.JSX.Element {
   const { options, current, type, choose, close, onKeyDown, error: lookupError } = useCombobox(props);
   const message = error || lookupError;
   return (
-    <div className="jp-pai-Uri" data-lm-suppress-shortcuts="true">
-      <input
-        className="jp-pai-Input"
-        role="combobox"
-        aria-label={label}
-        aria-autocomplete="list"
-        aria-expanded={options.length > 0}
-        aria-controls={options.length ? `${id}-list` : undefined}
-        aria-activedescendant={options[current] ? `${id}-${current}` : undefined}
-        aria-invalid={error !== ''}
-        aria-describedby={message ? `${id}-error` : undefined}
-        autoComplete="off"
-        spellCheck={false}
-        placeholder={placeholder}
-        value={value}
-        onChange={event => type(event.target.value)}
-        onKeyDown={onKeyDown}
-        onBlur={close}
-      />
-      {options.length > 0 && (
-        <ul role="listbox" id={`${id}-list`} aria-label={trans.__('Suggestions')} className="jp-pai-Uri-list">
-          {options.map((option, n) => (
-            <Option
-              key={option.text}
-              id={`${id}-${n}`}
-              option={option}
-              isActive={n === current}
-              choose={() => choose(option)}
-            />
-          ))}
-        </ul>
-      )}
-      <span className="jp-pai-Uri-count" role="status">
-        {options.length > 0 &&
-          plural(options.length, trans.__('%1 suggestion', options.length), trans.__('%1 suggestions', options.length))}
-      </span>
+    <Combobox
+      trans={trans}
+      id={id}
+      options={options}
+      current={current}
+      choose={choose}
+      control={{
+        'aria-label': label,
+        'aria-invalid': error !== '',
+        'aria-describedby': message ? `${id}-error` : undefined,
+        placeholder,
+        value,
+        onChange: event => type(event.target.value),
+        onKeyDown,
+        onBlur: close
+      }}
+    >
       {message && (
         <span
           className={error ? 'jp-pai-Trouble' : 'jp-pai-Fields-note'}
@@ -199,31 +179,6 @@ export function UriPicker(props: IUriProps): React.JSX.Element {
           {message}
         </span>
       )}
-    </div>
-  );
-}
-
-interface IOptionProps {
-  readonly id: string;
-  readonly option: IOption;
-  readonly isActive: boolean;
-  readonly choose: () => void;
-}
-
-function Option({ id, option, isActive, choose }: IOptionProps): React.JSX.Element {
-  const item = React.useRef<HTMLLIElement>(null);
-  React.useEffect(() => {
-    if (isActive) {
-      item.current?.scrollIntoView({ block: 'nearest' });
-    }
-  }, [isActive]);
-  const onMouseDown = (event: React.MouseEvent) => {
-    event.preventDefault(); // The field keeps the focus.
-    choose();
-  };
-  return (
-    <li ref={item} id={id} role="option" aria-selected={isActive} title={option.text} onMouseDown={onMouseDown}>
-      {option.name}
-    </li>
+    </Combobox>
   );
 }

@@ -11,9 +11,17 @@ import {
 
 const TYPES = parseInstances({
   instances: [
-    { name: 'ecs.g10.large', cpu: 2, memory: 8 * 2 ** 30, price: 3, available: false },
+    { name: 'ecs.g10.large', cpu: 2, memory: 8 * 2 ** 30, price: { amount: 3, currency: 'CNY' }, available: false },
     { name: 'ecs.g9.large', cpu: 4, memory: 2 ** 30, price: null, available: true },
-    { name: 'ecs.gn6v', cpu: 8, memory: 32 * 2 ** 30, gpu: 1, gpu_name: 'V100', gpu_memory: 2 ** 34, price: 2 }
+    {
+      name: 'ecs.gn6v',
+      cpu: 8,
+      memory: 32 * 2 ** 30,
+      gpu: 1,
+      gpu_name: 'V100',
+      gpu_memory: 2 ** 34,
+      price: { amount: 2, currency: 'CNY' }
+    }
   ],
   quotas: [{ id: 'q', cpu: 8, free_cpu: 3 }],
   left_out: 2
@@ -29,6 +37,17 @@ test('sorts instance types with favorites first and unknown values last', () => 
   assert.deepEqual(names('available', false), ['g9.large', 'g10.large', 'gn6v']);
   assert.deepEqual([TYPES.hiddenCount, TYPES.quotas[0]?.freeCpu], [2, 3]);
   assert.equal(gibibytes(7.5 * 2 ** 30), '7.5');
+});
+
+test('compares prices within their currency', () => {
+  const price = (name: string, amount: number, currency: string) => ({ name, price: { amount, currency } });
+  const { types } = parseInstances({
+    instances: [price('b', 9, 'CNY'), price('c', 1, 'USD'), price('a', 10, 'CNY'), { name: 'd', price: { amount: 1 } }]
+  });
+  const names = (isDescending: boolean) =>
+    sortTypes(types, { column: 'price', isDescending }, new Set()).map(type => type.name);
+  assert.deepEqual(names(false), ['b', 'a', 'c', 'd']);
+  assert.deepEqual(names(true), ['a', 'b', 'c', 'd']);
 });
 
 test('filters instance types by words of the name and the GPU', () => {
