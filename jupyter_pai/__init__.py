@@ -41,6 +41,12 @@ if TYPE_CHECKING:
         Quota as Quota,
     )
     from .backends.tensorboards import Board as Board, Boards as Boards
+    from .backends.terminals import (
+        TerminalCommand as TerminalCommand,
+        TerminalDialect as TerminalDialect,
+        TerminalPage as TerminalPage,
+        TerminalSocket as TerminalSocket,
+    )
     from .client.base import Client
     from .client.connect import connect
     from .client.job import JobHandle, get_job, list_jobs
@@ -107,6 +113,7 @@ _PLUGIN_HOMES = {
     "backends.reports": "EventPage LogPiece OutputModel PointPage RemoteJob Report Sample",
     "backends.resources": "Image ImageQuery InstanceType Quota",
     "backends.tensorboards": "Board Boards",
+    "backends.terminals": "TerminalCommand TerminalDialect TerminalPage TerminalSocket",
     "config.settings": "IMPORTANT ProfileSettings",
     "core.secret": "Secret",
     "engine.testing": "BackendPromises Bench RemoteBackendPromises StoragePromises",
