@@ -94,11 +94,16 @@ class Neighbour:
             await self._start(run.model_copy(update=outcome), folder, values, options.nice)
 
     async def _start(self, job: Job, folder: JobFolder, values: Mapping[str, Secret], nice: int) -> None:
-        """In a thread of its own: on Linux each has its niceness, which the processes inherit that it starts."""
+        """In a thread of its own: on Linux each has its niceness, which the processes inherit that it starts.
+
+        Secrets are variables that are written nowhere. As on most platforms, the log shows what a job prints of them.
+        """
+        environment = job.spec.environment | {name: value.open() for name, value in values.items()}
+        job = job.model_copy(update={"spec": job.spec.model_copy(update={"environment": environment})})
 
         def start() -> None:
             os.nice(nice)
-            asyncio.run(self.local.submit(job, folder, values))
+            asyncio.run(self.local.submit(job, folder, {}))
 
         with ThreadPoolExecutor(1) as thread:
             await asyncio.wrap_future(thread.submit(start))
@@ -204,6 +209,9 @@ class _Part(_Handler):
             self.finish({part: _EVENTS.dump_python(await self.neighbour.events(job_id), mode="json")})
         elif part == "instances":
             self.finish({part: instances(folder.log)})
+        elif part == "place":
+            layout = Job.model_validate_json(folder.record.read_text("utf-8")).spec.layout
+            self.finish({"host": socket.gethostname(), "folder": str(folder.path / "ml" / layout)})
         else:
             after = float(self.get_query_argument("after"))
             taken = folder.usage.read_bytes() if folder.usage.exists() else b""
@@ -264,7 +272,7 @@ def _application(neighbour: Neighbour, token: str) -> Application:
         (r"/files", _Files),
         (r"/jobs/([\w-]+)", _Job),
         (r"/jobs/([\w-]+)/stop", _Stop),
-        (r"/jobs/([\w-]+)/(events|instances|samples)", _Part),
+        (r"/jobs/([\w-]+)/(events|instances|samples|place)", _Part),
         (r"/jobs/([\w-]+)/instances/([\w-]+)", _Log),
     ]
     return Application([(path, handler, given) for path, handler in routes])
