@@ -43,6 +43,12 @@ if TYPE_CHECKING:
     )
     from .backends.runtime import job_script as job_script
     from .backends.tensorboards import Board as Board, Boards as Boards
+    from .backends.terminals import (
+        TerminalCommand as TerminalCommand,
+        TerminalDialect as TerminalDialect,
+        TerminalPage as TerminalPage,
+        TerminalSocket as TerminalSocket,
+    )
     from .client.base import Client
     from .client.connect import connect
     from .client.job import JobHandle, get_job, list_jobs
@@ -117,6 +123,7 @@ _PLUGIN_HOMES = {
     "backends.reports": "EventPage LogPiece OutputModel PointPage RemoteJob Report Sample",
     "backends.resources": "Choice Image ImageQuery InstanceType Quota",
     "backends.tensorboards": "Board Boards",
+    "backends.terminals": "TerminalCommand TerminalDialect TerminalPage TerminalSocket",
     "config.policy": "PriceLimit",
     "config.settings": "IMPORTANT ProfileSettings picked_from",
     "core.price": "Price",

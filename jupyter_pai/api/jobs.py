@@ -50,8 +50,7 @@ class JobView(Job):
     running job: system/cpu in cores, system/memory in bytes, system/gpu in percent of a GPU, system/gpu_memory in
     bytes. `paid`: the job is billed until it ends. `tensorboard`: it has metrics or event files for TensorBoard.
     `platform_boards`: its platform runs TensorBoards itself. `stays_on_platform`: deleting it here does not delete it
-    on its platform. `terminal` is the command that opens a terminal in the job, to run in a terminal of the server;
-    empty if the job has none.
+    on its platform. `terminal`: a terminal in the job can be opened.
     """
 
     model_config = ConfigDict(defer_build=True)
@@ -63,7 +62,7 @@ class JobView(Job):
     tensorboard: bool = False
     platform_boards: bool = False
     stays_on_platform: bool = False
-    terminal: str = ""
+    terminal: bool = False
     instances: list[str] = []
     git: Git | None = None
 

@@ -4,9 +4,11 @@ terminals."""
 from __future__ import annotations
 
 import asyncio
+import shlex
+import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
@@ -14,6 +16,7 @@ from ..backends import load_backends
 from ..backends.base import Backend, Capability, Finding
 from ..backends.reports import OutputModel
 from ..backends.resources import Choice, Image, ImageQuery, InstanceType, Quota
+from ..backends.terminals import Terminal, TerminalCommand, TerminalSocket
 from ..core.errors import BackendError, Conflict, NotFound, Refused, Unsupported
 from ..core.i18n import _
 from ..engine.requests import parse
@@ -181,11 +184,15 @@ class OutputModelsReply(TypedDict):
     models: list[OutputModel]
 
 
-class TerminalLinkReply(TypedDict):
-    """The address of a terminal in an instance: a page (``https:``) or a WebSocket (``wss:``). It is not stored."""
+class TerminalReply(TypedDict):
+    """A terminal in an instance, which is stored nowhere: a `page` at `url`, a `command`, which is a line for a POSIX
+    shell, or a `socket`, the WebSocket at `url` with messages of a `dialect`."""
 
     instance: str
+    kind: Literal["page", "command", "socket"]
     url: str
+    command: str
+    dialect: str
 
 
 class Adopt(RequestBody):
@@ -252,24 +259,44 @@ async def open_terminal(
     context: Context,
     job: Job,
     instance: Annotated[str, "The instance. Default: the first one."] = "",
-) -> TerminalLinkReply:
-    """Get the address of a terminal in an instance of a running job. It is valid for a short time, without a login."""
+    attach: Annotated[bool, "Get a WebSocket, instead of the command of jupyter-pai that attaches to it."] = False,
+) -> TerminalReply:
+    """Get a terminal in an instance of a running job. A URL is valid for a short time, without a login."""
     log = _("See its log: %pai logs {job}").format(job=job.id)
     backend = _platform(context, job, Capability.TERMINAL, log)
     if job.status.ended:
         raise Conflict(_("Cannot open a terminal: job {job} has ended.").format(job=job.id), fix=log)
     name = _instance(job, [one.name for one in await backend.instances(job.remote_id)], instance)
+    if backend.terminal_dialects and not attach:
+        words = (sys.executable, "-m", "jupyter_pai", "terminal", job.id, "--instance", name)
+        return _terminal_reply(job, name, TerminalCommand(words))
     try:
-        url = await backend.terminal(job.remote_id, name)
+        terminal = await backend.terminal(job.remote_id, name)
     except Refused as error:
         error.fix = error.fix or _("See its status: %pai show {job}").format(job=job.id)
         raise
-    if not url:
-        raise BackendError(
-            _("The platform returned no terminal address for {instance}.").format(instance=name),
-            fix=_("Open the terminal on the platform's page: {url}").format(url=job.console_url),
-        )
-    return {"instance": name, "url": url}
+    return _terminal_reply(job, name, terminal)
+
+
+def _terminal_reply(job: Job, instance: str, terminal: Terminal) -> TerminalReply:
+    """Return the reply with a terminal.
+
+    Raises:
+        BackendError: if the platform returned none, or a command with control characters, which a terminal would obey.
+    """
+    reply: TerminalReply = {"instance": instance, "kind": "page", "url": "", "command": "", "dialect": ""}
+    if isinstance(terminal, TerminalCommand):
+        if terminal.arguments and "".join(terminal.arguments).isprintable():
+            return reply | {"kind": "command", "command": shlex.join(terminal.arguments)}
+    elif terminal.url:
+        reply["url"] = terminal.url
+        if isinstance(terminal, TerminalSocket):
+            return reply | {"kind": "socket", "dialect": terminal.dialect}
+        return reply
+    raise BackendError(
+        _("The platform returned no usable terminal for {instance}.").format(instance=instance),
+        fix=_("Open the terminal on the platform's page: {url}").format(url=job.console_url) if job.console_url else "",
+    )
 
 
 def _platform(context: Context, job: Job, capability: Capability, alternative: str) -> Backend:

@@ -115,7 +115,7 @@ ROUTES: dict[str, Route] = {
         reply="LogHits",
     ),
     "stop": Route("POST", "/jobs/{job}/stop", reply="JobView"),
-    "open_terminal": Route("POST", "/jobs/{job}/terminal", {"instance": str}, reply="TerminalLink"),
+    "open_terminal": Route("POST", "/jobs/{job}/terminal", {"instance": str, "attach": bool}, reply="Terminal"),
     "texts": Route("GET", "/jobs/{job}/texts", reply="Texts"),
     "kernel_notebook": Route("GET", "/kernels/{kernel}/notebook", reply="KernelNotebook"),
     "openapi": Route("GET", "/openapi.json"),

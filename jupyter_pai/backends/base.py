@@ -28,6 +28,7 @@ from .check import Check
 from .reports import EventPage, LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample
 from .resources import Choice, Image, ImageQuery, InstanceType, Quota
 from .tensorboards import Boards
+from .terminals import Terminal, TerminalDialect
 
 _Options = TypeVar("_Options", bound=BaseModel)
 
@@ -137,6 +138,8 @@ class Backend(ABC):
     job_label: ClassVar[str] = ""
     # TensorBoards run by the platform; None if it runs none.
     boards: Boards | None = None
+    # The dialects of the WebSockets that `terminal` returns, by name; empty if it returns pages or commands.
+    terminal_dialects: ClassVar[Mapping[str, type[TerminalDialect]]] = {}
     # Whether the platform has a place for inputs of this machine, and for outputs. Without one, `input_uri` or
     # `output_uri` is empty.
     stores_inputs: bool = True
@@ -357,12 +360,9 @@ class Backend(ABC):
         """List the models that a job has registered so far. For `Capability.OUTPUT_MODELS`."""
         raise Unsupported(_("The backend `{name}` does not register models.").format(name=self.name))
 
-    async def terminal(self, remote_id: str, instance: str) -> str:
-        """Return the address of a new terminal in a running instance: a web page or a WebSocket.
-
-        Anyone who has the address can open the terminal for a short time; it is stored nowhere. For
-        `Capability.TERMINAL`.
-        """
+    async def terminal(self, remote_id: str, instance: str) -> Terminal:
+        """Return a new terminal in a running instance: a page, a command or a WebSocket. It is stored nowhere. For
+        `Capability.TERMINAL`."""
         raise Unsupported(_("The backend `{name}` does not support terminals.").format(name=self.name))
 
     @abstractmethod

@@ -295,15 +295,16 @@ class JobHandle:
         return list(self._call("output_models")["models"])
 
     def terminal(self, instance: str = "") -> str:
-        """Return the URL of a terminal in an instance of the running job; by default, in the first instance. The URL is
-        new each time and expires soon. Anyone who has it can open the terminal.
+        """Return what opens a terminal in an instance of the running job, by default in the first one: a URL or a
+        command line. A URL is new each time and expires soon. Anyone who has it can open the terminal.
 
         Raises:
             Conflict: if the job has ended, or has no instance yet.
             NotFound: if the job has no instance of that name.
             Unsupported: if the platform offers no terminals.
         """
-        return str(self._call("open_terminal", instance=instance)["url"])
+        reply = self._call("open_terminal", instance=instance, attach=True)
+        return str(reply["command"] or reply["url"])
 
     def text(self) -> str:
         """Return a summary of the job in several lines."""

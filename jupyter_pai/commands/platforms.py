@@ -3,6 +3,7 @@ secrets, checks and tutorials."""
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
@@ -118,18 +119,23 @@ def _models(ctx: CommandContext, options: Options) -> None:
 def _terminal(ctx: CommandContext, options: Options) -> None:
     from . import remote_shell
 
-    reply = ctx.client.call("open_terminal", job=options.job, instance=options.instance)
+    reply = ctx.client.call("open_terminal", job=options.job, instance=options.instance, attach=True)
     if ctx.print_json(options, reply):
         return
-    console, instance, url = ctx.console, reply["instance"], reply["url"]
-    if console.can_prompt and not options.link and remote_shell.is_attachable(url):
-        console.print(_("Connected to {instance}. To leave: exit").format(instance=instance))
-        remote_shell.attach(url)
+    console, kind = ctx.console, reply["kind"]
+    if console.can_prompt and not options.link and kind != "page":
+        console.print(_("Terminal in {instance}. To leave: exit").format(instance=reply["instance"]))
+        if kind == "command":
+            console.print(reply["command"])
+            remote_shell.run(shlex.split(reply["command"]))
+        else:
+            remote_shell.attach(reply["url"], reply["dialect"])
         return
-    console.print(_("Terminal in {instance}:").format(instance=instance))
-    console.print(url)
-    console.print(_("This link expires soon. Anyone who has it can open the terminal."))
-    if remote_shell.is_attachable(url):
+    console.print(_("Terminal in {instance}:").format(instance=reply["instance"]))
+    console.print(reply["command"] or reply["url"])
+    if reply["url"]:
+        console.print(_("This link expires soon. Anyone who has it can open the terminal."))
+    if kind != "page":
         console.print(_("To open it, run in a terminal: jupyter pai terminal {job}").format(job=options.job))
 
 

@@ -6,8 +6,6 @@ Server, kernel and command line all use it. Its methods are coroutines; blocking
 from __future__ import annotations
 
 import asyncio
-import shlex
-import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -72,8 +70,8 @@ class JobService:
         self.profiles = Profiles(self.home, system_file)
         self.choices = Choices(self.profiles)
         self.storages = Storages(self.profiles)
-        self.watcher = Watcher(self.home, self.store, self.storages, self.timings)
         self.secrets = SecretStore()
+        self.watcher = Watcher(self.home, self.store, self.storages, self.secrets, self.timings)
         self.retention = Retention(self.home, self.store, self.profiles)
         self.transfers = Transfers(self.home)
         self.audit = Audit(self.profiles.policy)
@@ -169,8 +167,6 @@ class JobService:
             for name, point in series.latest(cursor).items()
             if name not in latest or cursor.source(name) != DETECTED
         }
-        # With the absolute path of Python.
-        terminal = shlex.join((sys.executable, "-m", "jupyter_pai", "terminal", job.id))
         if listed:
             latest = dict(islice(latest.items(), MOST_LISTED))
         return _dump(job, listed=listed) | {
@@ -179,7 +175,7 @@ class JobService:
             "tensorboard": bool(cursor.counts) or any(key.startswith(f"{TENSORBOARD}/") for key in cursor.offsets),
             "platform_boards": Capability.BOARDS in capabilities,
             "stays_on_platform": bool(job.remote_id) and Capability.DELETE not in capabilities,
-            "terminal": terminal if is_running and Capability.TERMINAL in capabilities else "",
+            "terminal": is_running and Capability.TERMINAL in capabilities,
             "metrics": {name: _latest(point) | {"source": source} for name, (point, source) in latest.items()},
             "usage": {n: _latest(p) for n, p in ResourceUsage(folder.usage).latest().items()} if is_running else {},
         }

@@ -17,7 +17,7 @@ from ..backends.base import Caller, Capability, Submission
 from ..config import jupyterhub as hub
 from ..config.secret_store import SecretStore
 from ..core.cancellation import check_progress
-from ..core.errors import ReplyLost, SourceGone, Unsupported
+from ..core.errors import PaiError, ReplyLost, SourceGone, Unsupported
 from ..core.field_errors import field_from_message, fields
 from ..core.i18n import _
 from ..core.secret import Secret
@@ -43,6 +43,7 @@ from .retention import Retention
 from .submit_keys import SubmitKeys
 from .submit_plan import Preview, StagedPlans, SubmitPlan, script_for_notebook
 from .watcher.loop import Watcher
+from .watcher.masking import JobSecrets, note_secrets
 
 # Files that a preview lists.
 _MOST_FILES = 20
@@ -366,11 +367,19 @@ class Submitter:
 
     async def _launch(self, plan: SubmitPlan, job: Job, held: Reservation, values: Mapping[str, Secret]) -> Job:
         """Start a stored job and follow it."""
+        secrets = None
+        if values and Capability.RUNS_HERE not in plan.backend.capabilities:
+            secrets = JobSecrets(held.folder, job.spec.secrets, self.secrets, values)
         try:
+            if secrets:
+                await asyncio.to_thread(note_secrets, held.folder, values)
             submission = await submit_once(plan.backend, job, held.folder, values, self.watcher.timings)
         except Exception as error:
+            if secrets and isinstance(error, PaiError):
+                secrets.mask_error(error)
             # Any error: the job is stored, and must not appear as starting for ever.
-            changes: dict[str, object] = {"status": JobStatus.FAILED, "reason": str(error)}
+            reason = secrets.text(str(error)) if secrets else str(error)
+            changes: dict[str, object] = {"status": JobStatus.FAILED, "reason": reason}
             if isinstance(error, ReplyLost):
                 changes = {"status": JobStatus.LOST, "reason": error.message, "fix": error.fix}
             await asyncio.wrap_future(self.store.jobs.update(job.id, **changes, ended_at=now()))
@@ -378,5 +387,5 @@ class Submitter:
             raise
         if submission != Submission(job.remote_id):
             job = await asyncio.wrap_future(self.store.jobs.update(job.id, **submitted(job, submission)))
-        self.watcher.follow(job, held.lease)
+        self.watcher.follow(job, held.lease, secrets)
         return job

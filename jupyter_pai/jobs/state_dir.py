@@ -49,7 +49,7 @@ class JobFolder:
     """The files of one job. They are authoritative; the database is an index of them.
 
     `lease` is held by the process that watches the job. `curves` has the downloaded event files of a remote job,
-    `exported` an event file with its metrics.
+    `exported` an event file with its metrics, `secrets` short digests of its secrets.
     """
 
     spec = _Below("spec.json")
@@ -57,6 +57,7 @@ class JobFolder:
     manifest = _Below("manifest.json")
     packing = _Below("packing.json")
     source = _Below("source.tar.gz")
+    secrets = _Below("secrets.digests")
     log = _Below("log")
     series = _Below("series")
     output = _Below("output")

@@ -299,7 +299,7 @@ _TRAVELS_WITH_NOTEBOOKS = (
         f"backends/runtime/{name}.py"
         for name in ("run_notebook", "notebook_client", "executed_notebook", "kernel", "parameters")
     ),
-    "backends/local/supervisor/secret_filter.py",
+    "core/secret_filter.py",
 )
 # Requirements of notebook jobs for other interpreters.
 _FOR_NOTEBOOKS = ("nbclient", "ipykernel", "nbconvert")

@@ -36,12 +36,14 @@ from ..remote import RemoteBackend
 from ..reports import EventPage, LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample
 from ..resources import Choice, Image, ImageQuery, InstanceType, Quota
 from ..runtime.job_script import KeptFiles
+from ..terminals import TerminalDialect, TerminalSocket
 from . import logs
 from .api import RUNNING, PaiApi
 from .job_response import instances_of, output_model, points_of, remedy, remote_job, report_of, samples
 from .options import PaiOptions, check_input, options_of
 from .request_body import HOME_LABEL, JOB_LABEL, Destination, request_body
 from .tensorboards import PaiBoards
+from .terminal_dialect import PaiDialect
 
 if TYPE_CHECKING:
     from .catalog import InstanceCatalog
@@ -96,6 +98,7 @@ class PaiBackend(RemoteBackend):
     options_model: ClassVar[type[BaseModel] | None] = PaiOptions
     preloaded: ClassVar[Sequence[str]] = ("httpx", "stamina", "aiolimiter", "oss2", "anycrc", f"{__package__}.resolve")
     job_label: ClassVar[str] = JOB_LABEL
+    terminal_dialects: ClassVar[Mapping[str, type[TerminalDialect]]] = {"pai": PaiDialect}
     settings: PaiSettings
 
     def __init__(self, settings: ProfileSettings, home: Home) -> None:
@@ -316,8 +319,8 @@ class PaiBackend(RemoteBackend):
     async def output_models(self, remote_id: str) -> Sequence[OutputModel]:
         return [output_model(item) for item in await self.api.items(remote_id, "OutputModels")]
 
-    async def terminal(self, remote_id: str, instance: str) -> str:
-        return await self.api.terminal(remote_id, instance)
+    async def terminal(self, remote_id: str, instance: str) -> TerminalSocket:
+        return TerminalSocket(await self.api.terminal(remote_id, instance), "pai")
 
     # Changing.
 

@@ -12,7 +12,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from ..local.supervisor.secret_filter import SHORTEST_ENCODED, SecretFilter
+from ...core.secret_filter import SHORTEST_ENCODED, SecretFilter
 from . import parameters
 
 # Maximum characters of a text stream; longer ones lose their middle.

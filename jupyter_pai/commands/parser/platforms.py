@@ -52,7 +52,7 @@ VERBS: dict[str, Verb] = {
         N_("Open a terminal in a job that runs on a platform."),
         JOB,
         Argument("--instance", N_("the instance; default: the first"), metavar="NAME", default=""),
-        Argument("--link", N_("print the link without opening it"), action="store_true"),
+        Argument("--link", N_("print the link or command without opening it"), action="store_true"),
         JSON,
     ),
     "doctor": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import uuid
 from datetime import timedelta
@@ -14,6 +15,7 @@ from pydantic import SecretStr
 from ...backends.base import Caller, Capability
 from ...backends.remote import RemoteBackend
 from ...backends.reports import LogPiece
+from ...backends.terminals import TerminalCommand, TerminalSocket
 from ...core.errors import BadInput, NotFound, Unsupported
 from ...core.field_errors import form_schema, picked_fields
 from ...core.secret import Secret
@@ -317,6 +319,21 @@ class RemoteBackendPromises(BackendPromises):
         assert lines[4:] == [b"second", b""]
 
     @story
+    async def test_a_log_is_the_same_from_an_earlier_cursor(self, bench: Bench) -> None:
+        """The engine fetches the end of a log again, if it might have begun a secret."""
+        _job, remote_id = await bench.submit("echo one; sleep 1000")
+        await bench.until(remote_id, lambda report: report.status is JobStatus.RUNNING)
+        early = b""
+        async with asyncio.timeout(60):
+            while not early:
+                found = await bench.backend.instances(remote_id)
+                early = (await bench.backend.log(remote_id, found[0].name, "")).data if found else b""
+        await bench.backend.stop(remote_id)
+        await bench.ended(remote_id)
+        (instance,) = await bench.backend.instances(remote_id)
+        assert (await bench.another().log(remote_id, instance.name, "")).data.startswith(early)
+
+    @story
     async def test_times_of_a_log_are_those_of_the_job(self, bench: Bench) -> None:
         job, remote_id, report = await bench.finish("echo first; sleep 1.5; echo second")
         (instance,) = await bench.backend.instances(remote_id)
@@ -389,6 +406,28 @@ class RemoteBackendPromises(BackendPromises):
         if Capability.TERMINAL not in bench.backend.capabilities:
             with pytest.raises(Unsupported):
                 await bench.backend.terminal(remote_id, "")
+        await bench.ended(remote_id)
+
+    @story
+    async def test_a_terminal_is_of_a_kind_that_can_be_opened(self, bench: Bench) -> None:
+        if Capability.TERMINAL not in bench.backend.capabilities:
+            return
+        _job, remote_id = await bench.submit("sleep 1000")
+        await bench.until(remote_id, lambda report: report.status is JobStatus.RUNNING)
+        terminal = await bench.backend.terminal(remote_id, (await bench.backend.instances(remote_id))[0].name)
+        if isinstance(terminal, TerminalCommand):
+            assert terminal.arguments
+            assert all(word.isprintable() for word in terminal.arguments), "a terminal obeys control characters"
+        else:
+            assert terminal.url not in repr(terminal)
+            is_socket = isinstance(terminal, TerminalSocket)
+            assert terminal.url.startswith(("ws://", "wss://") if is_socket else ("http://", "https://"))
+        if isinstance(terminal, TerminalSocket):
+            dialect = bench.backend.terminal_dialects[terminal.dialect]()
+            assert dialect.keys("é".encode()[:1] + "é".encode()[1:])
+        else:
+            assert bench.backend.terminal_dialects == {}, "it names dialects only for WebSockets"
+        await bench.backend.stop(remote_id)
         await bench.ended(remote_id)
 
     @story

@@ -23,6 +23,7 @@ from ...storage.base import Storage
 from ..data.inputs import upload_code
 from ..data.storages import Storages
 from ..profiles import Profiles
+from ..watcher.masking import JobSecrets, MaskedLog
 from ..watcher.reported import completed
 
 __all__ = ["PROFILE", "Bench", "story"]
@@ -48,6 +49,8 @@ class Bench:
         self.profiles = Profiles(home)
         self.storages = Storages(self.profiles)
         self.backend = self.another()
+        # The secrets of submitted jobs by remote id.
+        self._secrets: dict[str, JobSecrets] = {}
 
     @property
     def profile(self) -> Profile:
@@ -76,6 +79,8 @@ class Bench:
         prepared = await self.backend.prepare(job, folder)
         job = job.model_copy(update={"outputs": prepared.outputs, "remote_id": prepared.remote_id})
         submission = await self.backend.submit(job, folder, values or {})
+        if values and Capability.RUNS_HERE not in self.backend.capabilities:
+            self._secrets[submission.remote_id] = JobSecrets(folder, spec.secrets, values=values)
         outputs = {**submission.outputs, **job.outputs}
         return job.model_copy(update={"outputs": outputs}), submission.remote_id
 
@@ -107,22 +112,25 @@ class Bench:
         async with asyncio.timeout(_PATIENCE):
             while not condition(report := (await self.backend.poll([remote_id]))[remote_id]):
                 await asyncio.sleep(0.01)
-        return report
+        return await self._secrets[remote_id].report(report) if remote_id in self._secrets else report
 
     async def ended(self, remote_id: str) -> Report:
         return await self.until(remote_id, lambda report: report.status.ended)
 
     async def log(self, job: Job, remote_id: str, instance: str, expected: bytes) -> bytes:
-        """Return the log of a finished job's instance once it contains `expected`. Each read is by another process."""
-        before, data, cursor = b"-", b"", ""
+        """Return the log of a finished job's instance once it contains `expected`, with its secrets masked as by the
+        engine. Each read is by another process."""
+        secrets = self._secrets.get(remote_id)
+        before, data, position = b"-", b"", ("", 0)
         async with asyncio.timeout(_PATIENCE):
             while expected not in data or data != before:
                 before = data
                 if Capability.RUNS_HERE in self.backend.capabilities:
                     data = (self.folder(job).log / instance).read_bytes()
                 else:
-                    piece = await self.another().log(remote_id, instance, cursor)
-                    data, cursor = data + piece.data, piece.cursor
+                    log = MaskedLog(secrets.new_filter() if secrets else None, *position)
+                    data += log.feed(await self.another().log(remote_id, instance, log.cursor))[0]
+                    position = log.position
                 assert data.count(expected) <= 1, "bytes were read twice"
         return data
 

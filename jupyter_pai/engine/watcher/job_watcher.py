@@ -65,7 +65,7 @@ class WatchedJob:
             work = place / "ml" / job.spec.layout
             self.readers.append(EventFileSource(work, job.submitted_at.timestamp(), contract.FILES))
         defined = {definition.name for definition in job.spec.metric_definitions}
-        points = self.remote.optional.points = RemoteMetrics(folder, defined, self._read_all)
+        points = self.remote.optional.points = RemoteMetrics(folder, defined, self._read_all, remote.secrets.text)
         self.readers.append(points)
         self.next_poll = 0.0  # By the monotonic clock.
         self.last_poll = 0.0

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 
 from ...backends.base import Backend, Capability
 from ...backends.reports import Report
+from ...config.secret_store import SecretStore
 from ...core.cleanup import at_exit
 from ...core.errors import NotFound, PaiError
 from ...core.filesystem import write_error
@@ -29,6 +30,7 @@ from ...jobs.store.store import Store
 from ..data.storages import Storages
 from ..lost_reply import recovered, submitted, unknown
 from .job_watcher import Recorder, WatchedJob
+from .masking import JobSecrets
 from .remote_event_files import event_files_of
 from .remote_sync import RemoteSync
 from .timings import Timings
@@ -44,12 +46,13 @@ _log = logging.getLogger(__name__)
 class Watcher:
     """Watches the active jobs of a state folder."""
 
-    def __init__(self, home: Home, store: Store, storages: Storages, timings: Timings) -> None:
+    def __init__(self, home: Home, store: Store, storages: Storages, secrets: SecretStore, timings: Timings) -> None:
         self.home = home
         self.store = store
         self.timings = timings
         self.recorder = Recorder(store, timings)
         self.storages = storages
+        self.secrets = secrets
         self.backend_of = storages.profiles.backend_of
         self._watches: dict[str, WatchedJob] = {}
         self._watchers = Counter[str]()
@@ -109,17 +112,18 @@ class Watcher:
                         await asyncio.sleep(self.timings.watched)
             self._first_polls = ()
 
-    def follow(self, job: Job, lease: Lease | None = None) -> None:
-        """Watch a job. A submit passes its lease on."""
-        self._add(job, lease)
+    def follow(self, job: Job, lease: Lease | None = None, secrets: JobSecrets | None = None) -> None:
+        """Watch a job. A submit passes on its lease and its secrets."""
+        self._add(job, lease, secrets)
         self._wake.set()
 
-    def _add(self, job: Job, lease: Lease | None = None) -> None:
-        self._watches[job.id] = self._watched_job(job, lease)
+    def _add(self, job: Job, lease: Lease | None = None, secrets: JobSecrets | None = None) -> None:
+        self._watches[job.id] = self._watched_job(job, lease, secrets)
 
-    def _watched_job(self, job: Job, lease: Lease | None = None) -> WatchedJob:
+    def _watched_job(self, job: Job, lease: Lease | None = None, secrets: JobSecrets | None = None) -> WatchedJob:
         folder = self.home.job(job.id)
-        remote = RemoteSync(folder, self.store, self.timings, event_files_of(job, folder, self.storages.of))
+        secrets = secrets or JobSecrets(folder, job.spec.secrets, self.secrets)
+        remote = RemoteSync(folder, self.store, self.timings, event_files_of(job, folder, self.storages.of), secrets)
         return WatchedJob(job, folder, lease or Lease(folder.lease), remote)
 
     def read_again(self, job: Job) -> None:
@@ -178,10 +182,9 @@ class Watcher:
         watch = self._watches.get(job.id)
         if watch is None or Capability.RUNS_HERE in self.backend_of(job).capabilities:
             return
-        begun = time.monotonic() - self.timings.refresh
+        begun, remote = time.monotonic() - self.timings.refresh, watch.remote
         with self.watch(job.id, details=details), contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.timings.fresh_timeout):
-                remote = watch.remote
                 while (remote.detailed_at if details else remote.synced_at) < begun and job.id in self._watches:
                     await asyncio.sleep(self.timings.watched)
 
@@ -278,6 +281,7 @@ class Watcher:
             for watch in watches:
                 lost = Report(JobStatus.LOST, reason=_("The platform no longer has the job."))
                 report = reports.get(watch.job.remote_id or watch.job.id, lost)
+                report = await watch.remote.secrets.report(report) if is_remote else report
                 watch.report, watch.last_error = report, ""
                 watched = is_remote and self._is_watched(watch)
                 if (news := watch.has_news()) or watched or self.recorder.has_changes(watch, report):
@@ -323,7 +327,7 @@ class Watcher:
             with contextlib.suppress(PaiError):  # The profile was removed; its jobs wait until it is back.
                 if Capability.RUNS_HERE not in self.backend_of(job).capabilities:
                     report = Report(job.status, job.platform_status, error.message, error.fix)
-                    await self.recorder.store_report(watch, report)
+                    await self.recorder.store_report(watch, await watch.remote.secrets.report(report))
 
     async def _process(self, watch: WatchedJob, backend: Backend, report: Report, news: bool) -> None:
         try:

@@ -21,6 +21,7 @@ from ...jobs.metrics.query import ResourceUsage
 from ...jobs.metrics.resource_samples import RECORD
 from ...jobs.state_dir import JobFolder
 from ...jobs.store.store import Store
+from .masking import JobSecrets
 from .remote_event_files import RemoteEventFiles, open_copy
 from .remote_metrics import RemoteMetrics
 from .timings import Timings
@@ -41,12 +42,18 @@ class OptionalReads:
     """The optional data of one job. Only for the process that watches the job."""
 
     def __init__(
-        self, folder: JobFolder, store: Store, timings: Timings, event_files: RemoteEventFiles | None = None
+        self,
+        folder: JobFolder,
+        store: Store,
+        timings: Timings,
+        event_files: RemoteEventFiles | None,
+        secrets: JobSecrets,
     ) -> None:
         self.folder = folder
         self.store = store
         self.timings = timings
         self.event_files = event_files
+        self.secrets = secrets
         # Set when the job is watched.
         self.points: RemoteMetrics | None = None
         # Why data of a finished job is incomplete, by kind.
@@ -118,13 +125,14 @@ class OptionalReads:
             await asyncio.sleep(pause or 0)
 
     def _note(self, kind: str, error: str) -> None:
-        self.notes.setdefault(kind, _(_NOTES[kind]).format(error=error))
+        self.notes.setdefault(kind, _(_NOTES[kind]).format(error=self.secrets.text(error)))
 
     async def _fetch_events(self, backend: Backend, remote_id: str) -> bool:
         cursor = self.store.events.cursor(self.folder.id)
         page = await backend.events(remote_id, cursor)
         if page.events:
-            await asyncio.wrap_future(self.store.events.add(self.folder.id, page.events, page.cursor))
+            events = self.secrets.events(page.events)
+            await asyncio.wrap_future(self.store.events.add(self.folder.id, events, page.cursor))
         # The cursor stays if no more events are kept.
         return not page.more or self.store.events.cursor(self.folder.id) == cursor
 

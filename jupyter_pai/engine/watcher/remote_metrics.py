@@ -29,13 +29,20 @@ _MAX_PAGES = 20
 class RemoteMetrics(MetricSource):
     """The platform's points of one job. Only for the process that watches the job.
 
-    `defined` are the metrics with patterns of ours; `read_log` reads the local log to its end.
+    `defined` are the metrics with patterns of ours; `read_log` reads the local log to its end. `mask` masks the secrets
+    in a name.
     """
 
-    def __init__(self, folder: JobFolder, defined: Collection[str], read_log: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        folder: JobFolder,
+        defined: Collection[str],
+        read_log: Callable[[], None],
+        mask: Callable[[str], str] = str,
+    ) -> None:
         self.path = folder.path / "platform.points"
         self.series = Series(folder.series)
-        self.defined, self.read_log = defined, read_log
+        self.defined, self.read_log, self.mask = defined, read_log, mask
         self._counts: Counter[str] | None = None
         self._size = 0
         # Points are appended while a thread may be reading the earlier ones.
@@ -48,12 +55,13 @@ class RemoteMetrics(MetricSource):
             PaiError: if a request failed.
         """
         left = _MAX_PAGES
-        for name in await self._missing(await backend.metric_names(remote_id), ended=ended):
+        named = {self.mask(name): name for name in await backend.metric_names(remote_id)}
+        for name in await self._missing(named, ended=ended):
             more = True
             while more:
                 if not left:
                     return False
-                page = await backend.points(remote_id, name, self._stored()[name])
+                page = await backend.points(remote_id, named[name], self._stored()[name])
                 self._append(name, page)
                 left, more = left - 1, page.more
         return True

@@ -24,6 +24,7 @@ from ...jobs.limits import MOST_INSTANCES
 from ...jobs.logs.file import LogFile, sizes
 from ...jobs.state_dir import JobFolder
 from ...jobs.store.store import Store
+from .masking import JobSecrets, MaskedLog
 from .optional_reads import OptionalReads
 from .remote_event_files import RemoteEventFiles
 from .timings import Timings
@@ -35,10 +36,12 @@ _ATTEMPTS = 20
 
 
 class _Position(NamedTuple):
-    """The number of valid bytes of an instance's log, and the platform's cursor and the attempt after them."""
+    """The number of valid bytes of an instance's log; after them, the platform's cursor, the bytes to skip after it
+    (`MaskedLog`), and the attempt."""
 
     size: int = 0
     cursor: str = ""
+    skip: int = 0
     attempt: int = 1
 
 
@@ -49,11 +52,13 @@ class RemoteLog:
     killed in between, the next one truncates the file, so that no line is lost or duplicated.
     """
 
-    def __init__(self, folder: JobFolder) -> None:
+    def __init__(self, folder: JobFolder, secrets: JobSecrets | None = None) -> None:
         self.folder = folder
+        self.secrets = secrets or JobSecrets(folder)
         # The stored instances; None until they are read.
         self._instances: Sequence[Instance] | None = None
         self._positions: dict[str, _Position] | None = None
+        self._logs: dict[str, MaskedLog] = {}
 
     async def fetch(self, backend: Backend, remote_id: str) -> tuple[bool, bool]:
         """Fetch new lines. Return whether the logs are complete, and whether there were new lines."""
@@ -63,13 +68,18 @@ class RemoteLog:
         for instance in instances:
             name = _log_name(instance.name)
             for _n in range(_MAX_CHUNKS):
-                piece = await backend.log(remote_id, instance.name, self._position(name).cursor)
+                piece = await backend.log(remote_id, instance.name, self._log(name).cursor)
                 news |= self._append(name, piece)
                 if not piece.more:
                     break
             else:
                 complete = False
         return complete, news
+
+    def finish(self) -> None:
+        """Write the ends of the logs that were held back, because they might begin a secret."""
+        for name, masked in [*self._logs.items()]:
+            self._write(name, masked, *masked.finish(), self._position(name).attempt)
 
     @property
     def note(self) -> str:
@@ -79,14 +89,31 @@ class RemoteLog:
         return _("Only the first {n} instances are kept.").format(n=MOST_INSTANCES)
 
     def _keep(self, instances: Sequence[Instance]) -> None:
-        """Store the instances under the names of their logs. A platform that has forgotten the job lists none."""
+        """Store the instances under the names of their logs, with their secrets masked. A platform that has forgotten
+        the job lists none."""
         if self._instances is None:
             self._instances = read_instances(self.folder)
-        named = [replace(instance, name=_log_name(instance.name)) for instance in instances]
+        named = [self._named(instance) for instance in instances]
         if named and named != self._instances:
             with contextlib.suppress(OSError):  # A job can end on a full disk. The next fetch tries again.
                 write_instances(self.folder, named)
                 self._instances = named
+
+    def _named(self, instance: Instance) -> Instance:
+        mask = self.secrets.text
+        return replace(
+            instance,
+            name=_log_name(instance.name),
+            platform_status=mask(instance.platform_status),
+            node=mask(instance.node),
+            reason=mask(instance.reason),
+        )
+
+    def _log(self, instance: str) -> MaskedLog:
+        if instance not in self._logs:
+            position = self._position(instance)
+            self._logs[instance] = MaskedLog(self.secrets.new_filter(), position.cursor, position.skip)
+        return self._logs[instance]
 
     def _position(self, instance: str) -> _Position:
         if self._positions is None:
@@ -106,29 +133,44 @@ class RemoteLog:
         return positions
 
     def _append(self, instance: str, piece: LogPiece) -> bool:
-        """Append a piece of log, and before that of a further attempt a line that says so. Return whether there are new
-        bytes."""
-        size, cursor, attempt = self._position(instance)
-        log = LogFile(self.folder.log, instance)
-        head = b""
+        """Append a piece of log, and before that of a further attempt a line that says so. Return whether there were
+        new bytes."""
+        masked, attempt = self._log(instance), self._position(instance).attempt
+        data, times = b"", list[tuple[int, float]]()
         if piece.attempt > attempt:
-            text = _("Attempt {n} of {instance} starts.").format(n=piece.attempt, instance=instance)
-            is_within_line = size and log.read(size - 1, 1) != b"\n"
-            head = b"\n" * bool(is_within_line) + f"[jupyter-pai] {text}\n".encode()
-        data = head + piece.data
-        if not data and piece.cursor == cursor:
-            return False
-        if data:
-            if log.size > size:  # Bytes of a write that failed, as on a full disk.
-                log.cut(size)
-            (_start, first), *times = piece.times or [(0, time.time())]
-            log.append(data, [(0, first), *((offset + len(head), at) for offset, at in times)])
-        position = _Position(size + len(data), piece.cursor, max(piece.attempt, attempt))
-        positions = (self._positions or {}) | {instance: position}
-        with replace_file(self.folder.path / "log.cursors") as file:
-            file.write(json.dumps(positions))
-        self._positions = positions
-        return bool(data)
+            data, times = masked.finish()
+            masked = MaskedLog(self.secrets.new_filter(), masked.cursor)
+            times = [*(times if data else ()), (len(data), piece.times[0][1] if piece.times else time.time())]
+            data += self._attempt_line(instance, piece.attempt, data)
+        more, later = masked.feed(piece)
+        times += [(offset + len(data), at) for offset, at in later]
+        self._write(instance, masked, data + more, times, max(piece.attempt, attempt))
+        return bool(data or piece.data)
+
+    def _attempt_line(self, instance: str, attempt: int, end: bytes) -> bytes:
+        """Return the line between two attempts. `end`: the unwritten end of the earlier one."""
+        size = self._position(instance).size
+        end = end or (LogFile(self.folder.log, instance).read(size - 1, 1) if size else b"\n")
+        text = _("Attempt {n} of {instance} starts.").format(n=attempt, instance=instance)
+        return b"\n" * (not end.endswith(b"\n")) + f"[jupyter-pai] {text}\n".encode()
+
+    def _write(
+        self, instance: str, masked: MaskedLog, data: bytes, times: Sequence[tuple[int, float]], attempt: int
+    ) -> None:
+        before = self._position(instance)
+        position = _Position(before.size + len(data), *masked.position, attempt)
+        self._logs.pop(instance, None)  # If writing fails, the next fetch begins at the stored position.
+        if position != before:
+            log = LogFile(self.folder.log, instance)
+            if data:
+                if log.size > before.size:  # Bytes of a write that failed, as on a full disk.
+                    log.cut(before.size)
+                log.append(data, times)
+            positions = (self._positions or {}) | {instance: position}
+            with replace_file(self.folder.path / "log.cursors") as file:
+                file.write(json.dumps(positions))
+            self._positions = positions
+        self._logs[instance] = masked
 
 
 def _log_name(instance: str) -> str:
@@ -137,20 +179,26 @@ def _log_name(instance: str) -> str:
     return f"{name}_" if name.endswith((".index", ".lines")) else name  # Suffixes of our own files.
 
 
-def _parse_position(size: object, cursor: object, attempt: object = 1) -> _Position:
-    """Return a position as it was stored; those of an earlier version have no attempt."""
-    return _Position(int(str(size)), str(cursor), int(str(attempt)))
+def _parse_position(size: object, cursor: object, skip: object = 0, attempt: object = 1) -> _Position:
+    """Return a position as it was stored; those of an earlier version have neither skip nor attempt."""
+    return _Position(int(str(size)), str(cursor), int(str(skip)), int(str(attempt)))
 
 
 class RemoteSync:
     """Fetches the data of one job. Only for the process that watches the job."""
 
     def __init__(
-        self, folder: JobFolder, store: Store, timings: Timings, event_files: RemoteEventFiles | None = None
+        self,
+        folder: JobFolder,
+        store: Store,
+        timings: Timings,
+        event_files: RemoteEventFiles | None = None,
+        secrets: JobSecrets | None = None,
     ) -> None:
         self.timings = timings
-        self.log = RemoteLog(folder)
-        self.optional = OptionalReads(folder, store, timings, event_files)
+        self.secrets = secrets or JobSecrets(folder)
+        self.log = RemoteLog(folder, self.secrets)
+        self.optional = OptionalReads(folder, store, timings, event_files, self.secrets)
         # Why the log of a finished job is incomplete.
         self.note = ""
         # No fetch of other data is running.
@@ -167,6 +215,9 @@ class RemoteSync:
         Raises:
             PaiError: if the log was not fetched, and may be fetched later.
         """
+        if not await self.secrets.load():
+            self.synced_at = self.detailed_at = time.monotonic()
+            return True  # The report tells why the data is missing.
         self.optional.start(backend, remote_id, ended=ended, details=details, with_points=False)
         try:
             complete, news = await self.log.fetch(backend, remote_id)
@@ -175,6 +226,8 @@ class RemoteSync:
         else:
             complete = (self._is_quiet(news=news) or not ended) and complete
             self._failed = 0
+        if complete and ended:
+            self.log.finish()
         if complete or not ended:
             self.optional.start(backend, remote_id, ended=ended, details=details, with_points=True)
             self.is_settled = await self.optional.settle(self.timings.optional)
@@ -192,6 +245,7 @@ class RemoteSync:
     def _handle_error(self, error: PaiError, *, ended: bool) -> bool:
         """Raise the error, unless the job has finished and its log will never be available."""
         self._failed += 1
+        self.secrets.mask_error(error)
         if ended and (self._failed >= _ATTEMPTS or not isinstance(error, EngineError)):
             self.note = _("Its log may be incomplete: {error}").format(error=error.message)
             return True

@@ -376,7 +376,7 @@ export interface IJobView {
   readonly tensorboard?: boolean;
   readonly platform_boards?: boolean;
   readonly stays_on_platform?: boolean;
-  readonly terminal?: string;
+  readonly terminal?: boolean;
   readonly instances?: readonly string[];
   readonly git?: IGit | null;
   readonly name: string;
@@ -451,7 +451,7 @@ export interface IListedJob {
   readonly tensorboard?: boolean;
   readonly platform_boards?: boolean;
   readonly stays_on_platform?: boolean;
-  readonly terminal?: string;
+  readonly terminal?: boolean;
   readonly instances?: readonly string[];
   readonly git?: IGit | null;
 }
@@ -689,9 +689,12 @@ export interface ITensorBoards {
   readonly tensorboards: readonly ITensorBoardView[];
 }
 
-export interface ITerminalLink {
+export interface ITerminal {
   readonly instance: string;
+  readonly kind: 'page' | 'command' | 'socket';
   readonly url: string;
+  readonly command: string;
+  readonly dialect: string;
 }
 
 export interface ITexts {
@@ -764,7 +767,7 @@ export interface IReplies {
   readonly rerun: ISubmitted;
   readonly search: ILogHits;
   readonly stop: IJobView;
-  readonly open_terminal: ITerminalLink;
+  readonly open_terminal: ITerminal;
   readonly texts: ITexts;
   readonly kernel_notebook: IKernelNotebook;
   readonly openapi: unknown;

@@ -64,10 +64,8 @@ export interface IJob {
   readonly platformBoards: boolean;
   /** True if deleting the job here does not delete it on its platform. */
   readonly staysOnPlatform: boolean;
-  /**
-   * The command that opens a terminal in the job, typed in a terminal of the server; empty if that is not supported.
-   */
-  readonly terminal: string;
+  /** True if a terminal in the job can be opened. */
+  readonly terminal: boolean;
   /** The path of the notebook that submitted the job, on the server; empty if there is none. */
   readonly notebook: string;
   /** The server's `JobSpec`. */
@@ -222,7 +220,7 @@ export function parseJob(value: unknown): IJob | null {
     tensorboard: job.tensorboard === true,
     platformBoards: job.platform_boards === true,
     staysOnPlatform: job.stays_on_platform === true,
-    terminal: string(job.terminal),
+    terminal: job.terminal === true,
     notebook: string(job.notebook),
     spec
   };

@@ -14,6 +14,7 @@ import { ErrorMessage } from '../ui/errormessage.js';
 import { useTask } from '../ui/hooks.js';
 import { JobLink } from '../ui/joblink.js';
 import { RerunForm } from './rerunform.js';
+import { JobTerminal } from './terminal.js';
 
 type IProps = Omit<ITabProps, 'isVisible'>;
 
@@ -21,7 +22,6 @@ interface IJobActions {
   readonly stop: () => Promise<void>;
   readonly remove: () => Promise<void>;
   readonly togglePin: () => Promise<void>;
-  readonly openTerminal: () => Promise<void>;
   /** Submit the job again with changes; return the id of the new job, null if the user declined. */
   readonly rerun: (changes: Json) => Promise<string | null>;
 }
@@ -67,11 +67,9 @@ function useJobActions({ engine, host, model, trans }: IProps, job: IJob): IJobA
       model.markDeleted(trans.__('The job was deleted.'));
     }
   };
-  // The URL of a terminal is a short-lived credential, so the command that needs it requests it.
-  const openTerminal = async () => host.openTerminal?.(job.terminal);
   const togglePin = async () =>
     model.update(await engine.call(job.pinned ? 'unpin' : 'pin', parameters, job.pinned ? undefined : {}));
-  return { stop, remove, togglePin, openTerminal, rerun };
+  return { stop, remove, togglePin, rerun };
 }
 
 export function Actions(props: IProps): React.JSX.Element | null {
@@ -83,9 +81,10 @@ function JobActions(props: IProps & { job: IJob }): React.JSX.Element {
   const { host, trans, job } = props;
   const task = useTask();
   const [isEdited, setEdited] = React.useState(false);
+  const [hasTerminal, setTerminal] = React.useState(false);
   const editButton = React.useRef<HTMLButtonElement>(null);
   const [newJob, setNewJob] = React.useState('');
-  const { stop, remove, togglePin, openTerminal, rerun } = useJobActions(props, job);
+  const { stop, remove, togglePin, rerun } = useJobActions(props, job);
 
   /** Close the form. If it had the focus, or lost it while it was busy, focus the button that opened it. */
   const close = () => {
@@ -127,9 +126,17 @@ function JobActions(props: IProps & { job: IJob }): React.JSX.Element {
         {job.pinned
           ? button(trans.__('Unpin'), togglePin, trans.__('Allow this job to be deleted'))
           : button(trans.__('Pin'), togglePin, trans.__('Protect this job from deletion and pruning'))}
-        {job.terminal &&
-          host.openTerminal &&
-          button(trans.__('Terminal'), openTerminal, trans.__('Open a terminal in the job'))}
+        {job.terminal && (
+          <button
+            type="button"
+            className="jp-pai-Button"
+            title={trans.__('Open a terminal in the job')}
+            aria-expanded={hasTerminal}
+            onClick={() => setTerminal(!hasTerminal)}
+          >
+            {trans.__('Terminal')}
+          </button>
+        )}
         {hasEnded(job) && button(trans.__('Delete'), remove)}
       </div>
       <ErrorMessage error={task.error} />
@@ -138,6 +145,7 @@ function JobActions(props: IProps & { job: IJob }): React.JSX.Element {
           {trans.__('Started as')} <JobLink host={host} jobId={newJob} />
         </p>
       )}
+      {job.terminal && hasTerminal && <JobTerminal {...props} />}
       {isEdited && <RerunForm {...props} rerun={rerunAndShow} onCancel={close} />}
     </>
   );

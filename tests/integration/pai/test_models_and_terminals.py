@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
-import os
-import pty
-import select
-import struct
+import shlex
 import subprocess
 import sys
 import termios
@@ -20,11 +16,13 @@ import aiohttp
 import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
+from jupyter_pai.commands import remote_shell
 from jupyter_pai.core.errors import Conflict, NotFound, Unsupported
 from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import script, submit, until
 from ...fakes.alibaba import StandIn
+from ...support.user_terminal import UserTerminal
 
 TRAIN = """
     import os, pathlib
@@ -34,7 +32,7 @@ TRAIN = """
 """
 LOSS = [{"name": "loss", "regex": r"loss=([\d.]+)"}]
 
-ATTACH = "import sys; from jupyter_pai.commands.remote_shell import attach; attach(sys.argv[1])"
+ATTACH = "import sys; from jupyter_pai.commands.remote_shell import attach; attach(*sys.argv[1:])"
 
 
 # Models.
@@ -103,26 +101,6 @@ def test_terminal_opens_in_a_running_job(
     assert kept == []
 
 
-class UserTerminal:
-    """A pseudo-terminal of 97 columns and 31 rows for keys and output."""
-
-    def __init__(self) -> None:
-        self.controller, self.device = pty.openpty()
-        fcntl.ioctl(self.device, termios.TIOCSWINSZ, struct.pack("HHHH", 31, 97, 0, 0))
-        self._shown = ""
-
-    def read_until(self, text: str) -> None:
-        """Wait until a text appears after the output read so far."""
-        while text not in self._shown:
-            ready, _writable, _wrong = select.select([self.controller], [], [], 30)
-            assert ready, f"{text!r} does not come after {self._shown!r}"
-            self._shown += os.read(self.controller, 1 << 16).decode()
-        self._shown = self._shown.partition(text)[2]
-
-    def press(self, keys: str) -> None:
-        os.write(self.controller, keys.encode())
-
-
 def test_terminal_forwards_keys_and_size(engine: EmbeddedClient, pai: StandIn) -> None:
     job = submit(engine, "echo here; sleep 1000", profile="pai")
     until(lambda: "here\n" in job.logs())
@@ -147,6 +125,25 @@ def test_terminal_forwards_keys_and_size(engine: EmbeddedClient, pai: StandIn) -
     job.stop()
 
 
+def test_page_gets_the_command_that_attaches(engine: EmbeddedClient, pai: StandIn) -> None:
+    """A page cannot attach, so no WebSocket is requested for it."""
+    job = submit(engine, "echo here; sleep 1000", profile="pai")
+    until(lambda: "here\n" in job.logs())
+    reply = engine.call("open_terminal", job=job.id)
+    assert (reply["kind"], reply["url"], reply["dialect"]) == ("command", "", "")
+    assert shlex.split(reply["command"])[1:] == [
+        "-m", "jupyter_pai", "terminal", job.id, "--instance", reply["instance"],
+    ]  # fmt: skip
+    assert pai.count("paistudio", "CreateInstanceWebTerminal") == 0
+    job.stop()
+
+
+def test_unknown_dialect_is_an_error_with_a_fix() -> None:
+    with pytest.raises(Unsupported, match="`martian`") as caught:
+        remote_shell.attach("ws://127.0.0.1:9/", "martian")
+    assert "plug-in" in caught.value.fix
+
+
 def test_expired_terminal_url_is_not_printed(engine: EmbeddedClient, pai: StandIn) -> None:
     job = submit(engine, "echo here; sleep 1000", profile="pai")
     until(lambda: "here\n" in job.logs())
@@ -154,7 +151,7 @@ def test_expired_terminal_url_is_not_printed(engine: EmbeddedClient, pai: StandI
     typed(url, "true")
     terminal = UserTerminal()
     process = subprocess.Popen(
-        [sys.executable, "-c", ATTACH, url],
+        [sys.executable, "-c", ATTACH, url, "pai"],
         stdin=terminal.device, stdout=terminal.device, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     _out, wrong = process.communicate(timeout=30)

@@ -46,7 +46,10 @@ async def test_platform_replies_conform_to_the_openapi_document(jp_fetch: Any, p
     assert listed["remote_id"] == remote_id
     adopted = check("adopt", await ask(jp_fetch, "POST", "adopt", body={"remote_id": remote_id, "backend": "pai"}))
     terminal = check("open_terminal", await ask(jp_fetch, "POST", "jobs", adopted["id"], "terminal"))
-    assert terminal["url"].startswith("ws://127.0.0.1:")
+    assert (terminal["kind"], terminal["url"]) == ("command", "")
+    socket = check("open_terminal", await ask(jp_fetch, "POST", "jobs", adopted["id"], "terminal", attach="true"))
+    assert (socket["kind"], socket["dialect"]) == ("socket", "pai")
+    assert socket["url"].startswith("ws://127.0.0.1:")
     spec = {
         "name": "x",
         "command": "echo x > $PAI_OUTPUT_MODEL/x",

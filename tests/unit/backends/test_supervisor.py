@@ -28,7 +28,7 @@ from jupyter_pai.backends.local.supervisor import main, output, process_tree
 from jupyter_pai.backends.local.supervisor.arguments import Arguments
 from jupyter_pai.backends.local.supervisor.result import ResultFile
 from jupyter_pai.backends.local.supervisor.sampler import UsageSampler
-from jupyter_pai.backends.local.supervisor.secret_filter import SecretFilter
+from jupyter_pai.core.secret_filter import SecretFilter
 from jupyter_pai.jobs.metrics.resource_samples import RECORD
 
 from ...conftest import until

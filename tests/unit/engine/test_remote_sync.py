@@ -154,7 +154,10 @@ def test_log_is_appended_in_pieces(place: JobFolder, platform: Platform) -> None
     }
     cursors = [cursor for instance, cursor in platform.asked["log"] if instance == "master-0"]
     assert cursors == ["", "5", "10", "13", "13"]
-    assert json.loads((place.path / "log.cursors").read_text()) == {"master-0": [13, "13", 1], "worker_1": [4, "4", 1]}
+    assert json.loads((place.path / "log.cursors").read_text()) == {
+        "master-0": [13, "13", 0, 1],
+        "worker_1": [4, "4", 0, 1],
+    }
 
 
 @pytest.mark.parametrize(

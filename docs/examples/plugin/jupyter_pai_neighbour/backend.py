@@ -6,6 +6,8 @@ import asyncio
 import base64
 import json
 import os
+import shlex
+import socket
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -37,6 +39,7 @@ from jupyter_pai import (
     Sample,
     Secret,
     Submission,
+    TerminalCommand,
     errors,
     parse_options,
     picked_from,
@@ -107,6 +110,7 @@ class NeighbourBackend(RemoteBackend):
             Capability.CODE_LAYOUT,
             Capability.OUTPUT_PARAMETERS,
             Capability.USAGE_UNITS,
+            Capability.TERMINAL,
         }
     )
     settings_model: ClassVar[type[ProfileSettings]] = NeighbourSettings
@@ -244,6 +248,13 @@ class NeighbourBackend(RemoteBackend):
     async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
         found = await self._ask("GET", f"/jobs/{remote_id}/samples", after=after)
         return [Sample(*sample) for sample in found["samples"]]
+
+    async def terminal(self, remote_id: str, instance: str) -> TerminalCommand:
+        """A shell in the job's folder, on the machine of the neighbour."""
+        place = await self._ask("GET", f"/jobs/{remote_id}/place")
+        shell = ("sh", "-c", 'cd "$0" && exec "${SHELL:-sh}"', place["folder"])
+        is_here = place["host"] == socket.gethostname()
+        return TerminalCommand(shell if is_here else ("ssh", "-t", place["host"], shlex.join(shell)))
 
     # Changing.
 

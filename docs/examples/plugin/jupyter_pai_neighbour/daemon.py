@@ -144,13 +144,18 @@ class Neighbour:
         self, job: Job, folder: JobFolder, values: Mapping[str, Secret], options: NeighbourOptions
     ) -> None:
         """In a thread of its own: on Linux each has its niceness and processors, which the processes inherit that it
-        starts."""
+        starts.
+
+        Secrets are variables that are written nowhere. As on most platforms, the log shows what a job prints of them.
+        """
+        environment = job.spec.environment | {name: value.open() for name, value in values.items()}
+        job = job.model_copy(update={"spec": job.spec.model_copy(update={"environment": environment})})
 
         def start() -> None:
             os.nice(options.nice)
             if options.processor:
                 os.sched_setaffinity(0, {int(options.processor)})
-            asyncio.run(self.local.submit(job, folder, values))
+            asyncio.run(self.local.submit(job, folder, {}))
 
         with ThreadPoolExecutor(1) as thread:
             await asyncio.wrap_future(thread.submit(start))
@@ -306,6 +311,9 @@ class _Part(_Handler):
             self.finish({part: _EVENTS.dump_python(await self.neighbour.events(job_id), mode="json")})
         elif part == "instances":
             self.finish({part: _INSTANCES.dump_python(await self.neighbour.instances(job_id), mode="json")})
+        elif part == "place":
+            layout = Job.model_validate_json(folders[-1].record.read_text("utf-8")).spec.layout
+            self.finish({"host": socket.gethostname(), "folder": str(folders[-1].path / "ml" / layout)})
         else:
             after = float(self.get_query_argument("after"))
             taken = [folder.usage.read_bytes() for folder in folders if folder.usage.exists()]
@@ -375,7 +383,7 @@ def _application(neighbour: Neighbour) -> Application:
         (r"/files", _Files),
         (r"/jobs/([\w-]+)", _Job),
         (r"/jobs/([\w-]+)/stop", _Stop),
-        (r"/jobs/([\w-]+)/(events|instances|samples)", _Part),
+        (r"/jobs/([\w-]+)/(events|instances|samples|place)", _Part),
         (r"/jobs/([\w-]+)/instances/([\w-]+)", _Log),
     ]
     return Application([(path, handler, given) for path, handler in routes])

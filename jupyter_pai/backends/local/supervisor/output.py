@@ -15,7 +15,7 @@ TYPE_CHECKING = False  # Importing `typing` would delay each job.
 if TYPE_CHECKING:
     from typing import TypeVar
 
-    from jupyter_pai.backends.local.supervisor.secret_filter import SecretFilter
+    from jupyter_pai.core.secret_filter import SecretFilter
 
     T = TypeVar("T")
 
@@ -52,7 +52,7 @@ def filter_of(secrets: Sequence[str]) -> SecretFilter | None:
     if not secrets:
         return None
     # Most jobs have no secrets and skip these imports.
-    from jupyter_pai.backends.local.supervisor.secret_filter import SecretFilter
+    from jupyter_pai.core.secret_filter import SecretFilter
 
     return SecretFilter({name: os.environb[os.fsencode(name)] for name in secrets})
 

@@ -16,7 +16,7 @@ from jupyter_pai.backends.local.supervisor.arguments import Arguments
 
 TYPE_CHECKING = False  # Importing `typing` would delay each job.
 if TYPE_CHECKING:
-    from jupyter_pai.backends.local.supervisor.secret_filter import SecretFilter
+    from jupyter_pai.core.secret_filter import SecretFilter
 
 # Bounds: the number of parameters, and the bytes of each and of all, with their names.
 MOST, LARGEST, LARGEST_TOGETHER = 100, 64_000, 128_000

@@ -10,7 +10,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 from hypothesis import given, strategies as st
 
-from jupyter_pai.backends.local.supervisor.secret_filter import SecretFilter
+from jupyter_pai.core.secret_filter import SecretFilter
 
 from ...support.fuzz import MANY
 
