@@ -40,8 +40,8 @@ async def test_platform_replies_conform_to_the_openapi_document(jp_fetch: Any, p
     adopted = check("adopt", await ask(jp_fetch, "POST", "adopt", body={"remote_id": remote_id, "backend": "pai"}))
     terminal = check("open_terminal", await ask(jp_fetch, "POST", "jobs", adopted["id"], "terminal"))
     assert (terminal["kind"], terminal["url"]) == ("command", "")
-    path = ("jobs", adopted["id"], "terminal")
-    socket = check("open_terminal", await ask(jp_fetch, "POST", *path, attach="true"))
+    job_path = ("jobs", adopted["id"], "terminal")
+    socket = check("open_terminal", await ask(jp_fetch, "POST", *job_path, attach="true"))
     assert (socket["kind"], socket["dialect"]) == ("socket", "pai")
     assert socket["url"].startswith("ws://127.0.0.1:")
     spec = {
