@@ -24,7 +24,7 @@ from .outputs import TransferReply
 
 _LARGEST_PAGE = 10_000
 
-Uri = Annotated[str, "A file, or a folder with a trailing slash: oss://bucket/key, file:///path."]
+Uri = Annotated[str, "The URI of a file, or of a folder with a trailing slash, such as file:///path/."]
 _ACCOUNT = "Profile of the account to use. Default: the first profile with an account for the URI."
 Account = Annotated[str, _ACCOUNT]
 

@@ -37,10 +37,10 @@ class Capability(StrEnum):
     """Optional features of a backend."""
 
     RUNS_HERE = "runs_here"  # jobs are processes of this machine, which must stay up; their logs are local files
-    CODE_LAYOUT = "code_layout"  # supports the layout of PAI's older CustomJob, with the code in /ml/code
+    CODE_LAYOUT = "code_layout"  # supports the layout of the older CustomJob, with the code in /ml/code
     OUTPUT_PARAMETERS = "output_parameters"  # returns output parameters: by the platform, or by the job script
     TTY = "tty"
-    SECRETS = "secrets"  # passes secrets to jobs and masks them in logs, output parameters and notebooks
+    SECRETS = "secrets"  # passes secrets to jobs as variables that the platform hides from others
     MULTI_NODE = "multi_node"
     IMAGES = "images"  # lists container images for jobs
     PAID = "paid"  # jobs are billed
@@ -218,7 +218,8 @@ class Backend(ABC):
     async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
         """Start a prepared and stored job, at most once per job id.
 
-        The job receives `secrets` as environment variables. Their values are stored nowhere and masked in the log.
+        The job receives `secrets` as environment variables. Their values are stored nowhere. The engine masks them in
+        the data of remote jobs; a `RUNS_HERE` backend masks them itself.
 
         Raises:
             BackendError: if the platform rejects it.
@@ -276,7 +277,8 @@ class Backend(ABC):
     async def log(self, remote_id: str, instance: str, cursor: str) -> LogPiece:
         """Fetch the part of an instance's log after `cursor`; the first part if `cursor` is empty.
 
-        With the times of its lines, if the platform keeps them: a job that ended yesterday then shows them.
+        With the times of its lines, if the platform keeps them: a job that ended yesterday then shows them. The same
+        bytes follow an earlier cursor when it is used again.
         """
         return LogPiece(b"", cursor)
 

@@ -73,9 +73,9 @@ _SYNONYMS = {
     "gpus": "gpu",
     "cpus": "cpu",
 }
-# A command with its options, which stay; an option with the next word.
+# A command with its options, which stay, also any other between backticks; an option with the next word.
 _OPTION = re.compile(
-    r"(?:%{1,2}pai(?:_train)?|jupyter pai|pip install|aliyun|torchrun)\b[^.,;:()`\n，。；：（）]*"
+    r"(?:%{1,2}pai(?:_train)?|jupyter pai|pip install|torchrun)\b[^.,;:()`\n，。；：（）]*|`[a-z%][^`\n]*`"
     r"|`?--(?P<option>[a-z]+(?:-[a-z]+)*)(?![\w-])`?(?P<gap>[ =](?P<word>'[^']*'|[^\s,;:()`，。；：（）]+))?"
 )
 _VALUE = re.compile(r"'.*'|[A-Z]{2,}|\d[\w.]*|/.*", re.DOTALL)

@@ -202,7 +202,7 @@ def _lost(call: Call, error: Exception) -> _Failed:
 def _unreachable(call: Call, why: str, sent: bool) -> Unreachable:
     return Unreachable(
         _("No response from {host}: {why}.").format(host=call.host, why=why.rstrip(".")),
-        fix=_("Check the network, the proxy (HTTPS_PROXY) and the profile's region and endpoint, then try again."),
+        fix=_("Check the network, the proxy (HTTPS_PROXY) and the addresses in the profile, then try again."),
         sent=sent,
     )
 

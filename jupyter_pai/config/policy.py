@@ -5,7 +5,7 @@ settings file.
     contact = "ml-ops@example.com"
     local = false
     profiles = ["team"]
-    instance_types = ["ecs.g7.*", "ecs.gn6i-c4g1.xlarge"]
+    instance_types = ["gpu.large.*", "cpu.small"]
     max_run_time = 86400
     locked = ["team"]
 

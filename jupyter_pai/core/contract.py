@@ -1,7 +1,6 @@
 """The training contract: the paths, variables and arguments that a script finds on every backend.
 
-Derived from the documents of Alibaba's PAI SDK. The reference for users is `docs/contract.md`. Standard library only:
-this module also runs in other people's images.
+The reference for users is `docs/contract.md`. Standard library only: this module also runs in other people's images.
 """
 
 from __future__ import annotations
@@ -73,8 +72,8 @@ class Layout:
 def text(value: object) -> str | None:
     """Return the value of a hyperparameter as text, or None to omit it.
 
-    A string is unchanged. Numbers and booleans are converted by `str` (``True``, as PAI's SDK sends), lists and dicts
-    to JSON.
+    A string is unchanged. Numbers and booleans are converted by `str` (``True``), lists and dicts to
+    JSON.
     """
     if value is None or isinstance(value, str):
         return value
@@ -183,7 +182,7 @@ def launch_line(
     """Return the command that runs a script or notebook: interpreter, script, hyperparameters in order, then inputs as
     ``--name path``, then `args` unchanged.
 
-    Inputs are passed only in the layout of PAI's older CustomJob.
+    Inputs are passed only in the layout of the older CustomJob.
     """
     interpreter = _INTERPRETERS.get(entry_point[entry_point.rfind(".") :], "python")
     words = [interpreter, shlex.quote(entry_point), user_args({**hyperparameters, **(inputs or {})}, args)]

@@ -2,8 +2,8 @@
 secrets and credentials.
 
     {"time": "2026-01-31T09:30:00.123456+00:00", "user": "ada", "hub_user": "ada", "host": "jupyter-ada", "verb":
-     "submit", "job": "k3v9q2xa", "name": "train", "backend": "pai", "profile": "team", "instance_type":
-     "ecs.g7.xlarge", "count": 1, "result": "ok"}
+     "submit", "job": "k3v9q2xa", "name": "train", "backend": "local", "profile": "team", "instance_type": "",
+     "count": 1, "result": "ok"}
 
 Lines go through Python's `logging`, to the logger `jupyter_pai.audit`, and to the file that the policy names. They
 contain no commands, hyperparameters or environment variables. The engine runs as its user, so a modified engine can

@@ -29,7 +29,7 @@ class Value(BaseModel):
 
 
 class MetricDefinition(Value):
-    """A metric read from the log. `regex` has one capture group, which matches the value (as on PAI)."""
+    """A metric read from the log. `regex` has one capture group, which matches the value."""
 
     name: str = Field(min_length=1, max_length=200, title=N_("Name"), description=N_("Name of the metric."))
     regex: str = Field(
@@ -122,7 +122,7 @@ class JobSpec(Value):
     layout: Literal["usercode", "code"] = Field(
         "usercode",
         title=N_("Layout"),
-        description=N_("Name of the code folder below /ml: `code` is the layout of PAI's older CustomJob."),
+        description=N_("Name of the code folder below /ml: `code` is the layout of the older CustomJob."),
     )
     python: str = Field(
         "",

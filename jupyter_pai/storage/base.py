@@ -84,7 +84,7 @@ class Storage(ABC):
         return True
 
     async def roots(self) -> Sequence[str]:
-        """Return the URIs of the root folders to browse, such as a bucket. Runs in an event loop and must not block.
+        """Return the URIs of the top folders to browse. Runs in an event loop and must not block.
         Empty if unknown.
 
         Raises:

@@ -96,7 +96,7 @@ def test_no_room_has_a_circle() -> None:
 def test_modules_inside_jobs_use_only_the_standard_library() -> None:
     import sys
 
-    ours = ["core.contract", "core.errors", "report", "source.magic_line", "source.entry_point"]
+    ours = ["core.contract", "core.errors", "core.secret_filter", "report", "source.magic_line", "source.entry_point"]
     ours += [f"backends.runtime.{name}" for name in ("launcher", "in_place", "recorded_output")]
     supervisor = "main guard output process_tree arguments namespaces".split()
     light = [f"backends.local.supervisor.{name}" for name in supervisor]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from jupyter_pai.jobs.state_dir import Home
 
 from ..support import example_plugin
 from .accessibility import faults
-from .conftest import Lab, execute, open_notebook
+from .conftest import Lab, execute, open_notebook, run_cells
+from .test_job_view import VIEW, status
 from .test_train import begun, fold, form
 
 LONG = 60_000
@@ -24,6 +26,12 @@ SCRIPT = """
 import os
 from pathlib import Path
 print("nice", os.nice(0), "with", Path(os.environ["PAI_INPUT_TRAIN"]).read_text())
+"""
+# Ends when a terminal in it writes `go`.
+WAITING = """%%pai_train --profile den --name waiting
+import os, time, pathlib
+while not os.path.exists('go') or not os.path.getsize('go'): time.sleep(0.02)
+print(pathlib.Path('go').read_text())
 """
 # A plug-in with the required members only.
 PLAIN = """
@@ -231,3 +239,34 @@ def age_list() -> None:
     stored = json.loads(path.read_text())
     stored["lists"]["processors"]["time"] -= 200
     path.write_text(json.dumps(stored))
+
+
+def test_command_of_a_terminal_is_copied_and_runs_in_jupyterlab(shared: Path, lab: Lab, page: Page) -> None:
+    lab.write("a.ipynb", "%load_ext jupyter_pai", WAITING)
+    lab.rest("PUT", "/pai/api/v1/profiles/den", {"values": {"backend": "neighbour", "folder": str(shared)}})
+    open_notebook(page, lab, "a.ipynb")
+    run_cells(page, 2)
+    status(page, "running")
+    view = page.locator(VIEW)
+    opener = view.get_by_role("button", name="Terminal", exact=True)
+    expect(opener).to_have_attribute("aria-expanded", "false")
+    opener.click()
+    part = view.get_by_role("region", name="Terminal in worker-0")
+    (job,) = begun(lab)
+    command = ("sh", "-c", 'cd "$0" && exec "${SHELL:-sh}"', str(shared / "home/jobs" / job["id"] / "ml/usercode"))
+    expect(part.get_by_label("Command line")).to_have_text(shlex.join(command), timeout=LONG)
+    # Nothing runs before the user asks for it.
+    expect(page.locator(".jp-Terminal")).to_have_count(0)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    part.get_by_role("button", name="Copy").click()
+    expect(part.get_by_role("status")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == shlex.join(command)
+    part.get_by_role("button", name="Run in a terminal").click()
+    expect(page.locator(".jp-Terminal")).to_be_visible(timeout=LONG)
+    page.locator(".jp-Terminal").click()
+    page.keyboard.type("pwd > go\n")
+    page.get_by_role("tab", name="a.ipynb").click()
+    status(page, "succeeded")
+    expect(page.locator(f"{VIEW}-log")).to_contain_text(command[-1], timeout=LONG)
+    expect(opener).to_have_count(0)
+    expect(part).to_have_count(0)

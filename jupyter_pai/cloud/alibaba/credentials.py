@@ -150,7 +150,7 @@ class KeyChain:
                 _("Cannot get a key from the profile `{name}` of the aliyun command ({error}).").format(
                     name=self.profile, error=type(error).__name__
                 ),
-                fix=_("Log in: aliyun configure --profile {name}").format(name=self.profile),
+                fix=_("Log in: `aliyun configure --profile {name}`").format(name=self.profile),
             )
         files = [str(path) for path in _files() if path.exists()]
         sources = ", ".join([*filter(os.environ.get, _SOURCES), *files])

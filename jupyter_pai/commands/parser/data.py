@@ -20,7 +20,7 @@ def _uri(text: str) -> Argument:
 VERBS: dict[str, Verb] = {
     "ls": (
         N_("List files and folders of a storage."),
-        _uri(N_("a folder or file: oss://bucket/key, or a path")),
+        _uri(N_("a folder or file: a URI or a path")),
         Argument("--recursive", N_("list all files below it"), action="store_true"),
         Argument("--limit", N_("maximum number of entries (at most 10000)"), metavar="N", type=int, default=1000),
         _PROFILE,

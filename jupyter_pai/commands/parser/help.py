@@ -27,7 +27,7 @@ OVERVIEW: _Examples = (
 CELL: _Examples = (
     (N_("Pass a hyperparameter"), "--hp lr=0.01"),
     (N_("Include the code of all cells above, and print the log"), "--with-above --wait"),
-    (N_("Run on Alibaba PAI with a GPU"), "--backend pai --gpu 1 --yes"),
+    (N_("Run on a platform with a GPU"), "--profile cluster --gpu 1 --yes"),
 )
 
 EXAMPLES: dict[str, _Examples] = {
@@ -38,8 +38,8 @@ EXAMPLES: dict[str, _Examples] = {
             "submit --command 'python train.py' --input train=data/",
         ),
         (
-            N_("Show what a submit to Alibaba PAI would send, and its cost"),
-            "submit train.py --backend pai --gpu 1 --dry-run",
+            N_("Show what a submit to a platform would send, and its cost"),
+            "submit train.py --profile cluster --gpu 1 --dry-run",
         ),
     ),
     "form": ((N_("Show the form of a script"), "form train.py"),),
@@ -90,7 +90,7 @@ EXAMPLES: dict[str, _Examples] = {
     "models": ((N_("List the models of the last job"), "models last"),),
     "terminal": (
         (N_("Open a terminal in the last job"), "terminal last"),
-        (N_("Print a link to the terminal"), "terminal last --link"),
+        (N_("Print the link or command that opens it"), "terminal last --link"),
     ),
     "stop": ((N_("Stop the last job"), "stop last"), (N_("Stop several jobs"), "stop baseline last")),
     "label": (
@@ -107,35 +107,35 @@ EXAMPLES: dict[str, _Examples] = {
     ),
     "disk": ((N_("Show disk usage"), "disk"),),
     "adopt": (
-        (N_("List the jobs of the account"), "adopt --backend pai --limit 50"),
-        (N_("Import a job by its ID on the platform"), "adopt train1x2y3z4 --backend pai"),
+        (N_("List the jobs of the account"), "adopt --profile cluster --limit 50"),
+        (N_("Import a job by its ID on the platform"), "adopt job-1234 --profile cluster"),
     ),
     "ls": (
-        (N_("List a folder"), "ls oss://my-bucket/data/"),
+        (N_("List a folder"), "ls /shared/data/"),
         (N_("List all files below a local folder"), "ls data/ --recursive"),
     ),
-    "put": ((N_("Upload a folder"), "put data/ oss://my-bucket/data/"),),
-    "get": ((N_("Download a folder"), "get oss://my-bucket/data/ downloads/"),),
+    "put": ((N_("Upload a folder"), "put data/ /shared/data/"),),
+    "get": ((N_("Download a folder"), "get /shared/data/ downloads/"),),
     "mv": (
-        (N_("Rename a file"), "mv oss://my-bucket/data/train.csv oss://my-bucket/data/old.csv"),
-        (N_("Move a folder"), "mv oss://my-bucket/data/ oss://my-bucket/archive/"),
+        (N_("Rename a file"), "mv /shared/data/train.csv /shared/data/old.csv"),
+        (N_("Move a folder"), "mv /shared/data/ /shared/archive/"),
     ),
-    "rm": ((N_("Remove a folder without a prompt"), "rm oss://my-bucket/archive/ --yes"),),
-    "mkdir": ((N_("Create a folder"), "mkdir oss://my-bucket/data/"),),
+    "rm": ((N_("Remove a folder without a prompt"), "rm /shared/archive/ --yes"),),
+    "mkdir": ((N_("Create a folder"), "mkdir /shared/data/"),),
     "profile": (
         (N_("List the profiles"), "profile list"),
         (N_("Set the time limit of a profile's jobs, in seconds"), "profile set local max_run_time=3600"),
         (N_("Select the profile that is used by default"), "profile default local"),
     ),
-    "instances": ((N_("List the instance types of Alibaba PAI"), "instances --backend pai"),),
+    "instances": ((N_("List the instance types of a platform"), "instances --profile cluster"),),
     "images": (
-        (N_("List the newest images for PyTorch with GPUs"), "images PyTorch --version latest --gpu --backend pai"),
+        (N_("List the newest images for PyTorch with GPUs"), "images PyTorch --version latest --gpu --profile cluster"),
     ),
     "secret": (
         (N_("Store a secret; you are prompted for its value"), "secret set HF_TOKEN"),
         (N_("List the names of the stored secrets"), "secret list"),
     ),
-    "doctor": ((N_("Check all profiles"), "doctor"), (N_("Check one platform"), "doctor --backend pai")),
+    "doctor": ((N_("Check all profiles"), "doctor"), (N_("Check one profile"), "doctor --profile cluster")),
     "tutorial": ((N_("Copy the tutorial into a new folder"), "tutorial pai-tutorial"),),
 }
 

@@ -63,7 +63,7 @@ def staging_plan(spec: JobSpec, backend: Backend) -> StagingPlan:
             text = _("The input `{channel}`: the backend `{name}` cannot read the data set {uri}.")
             raise Unsupported(
                 text.format(channel=channel, name=backend.name, uri=uri),
-                fix=_("Submit to the platform that keeps it, or give the place of its data: oss://bucket/key/"),
+                fix=_("Submit to the platform that keeps it, or give the path or URI of its data."),
             ).at(f"inputs.{channel}")
         is_local = "://" not in uri or uri.startswith("file://")
         if is_local != runs_here and not (is_local and backend.can_read(uri)):

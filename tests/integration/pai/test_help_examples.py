@@ -38,10 +38,12 @@ ELSEWHERE = ("tensorboard", "form")
 
 @pytest.fixture
 def run(cli: Cli, pai: StandIn) -> Callable[..., str]:
-    """Run a line with the bucket of the stand-in in place of the examples' bucket, and return its output."""
+    """Run a line with the profile and bucket of the stand-in in place of those of the examples, and return its
+    output."""
 
     def run(line: str, **options: Any) -> str:
-        done = cli(*shlex.split(line.replace("my-bucket", pai.bucket)), **options)
+        line = line.replace("--profile cluster", "--profile pai").replace("/shared/", f"oss://{pai.bucket}/")
+        done = cli(*shlex.split(line), **options)
         assert done.returncode == 0, (line, done.stdout, done.stderr)
         return done.stdout
 
@@ -68,13 +70,22 @@ def test_examples_on_jobs_and_data_run(run: Callable[..., str], folder: Path) ->
     assert "HF_TOKEN" in result
 
 
+def test_examples_on_data_run_with_a_shared_folder(cli: Cli, folder: Path, tmp_path: Path) -> None:
+    (folder / "data").mkdir()
+    (folder / "data/train.csv").write_text("1,2")
+    for line in lines("mkdir", "put", "get", "ls", "mv", "rm"):
+        done = cli(*shlex.split(line.replace("/shared/", f"{tmp_path}/shared/")))
+        assert done.returncode == 0, (line, done.stdout, done.stderr)
+    assert (folder / "downloads/train.csv").read_text() == "1,2"
+
+
 def test_examples_on_jobs_of_a_platform_run(run: Callable[..., str], cli: Cli, folder: Path) -> None:
     (folder / "code.py").touch()
     run("submit --command 'sleep 1000' --profile pai --name baseline --yes")
     until(lambda: "running" in run("show"))
     jobs = json.loads(run("adopt --backend pai --json"))["jobs"]
     for line in lines("models", "terminal", "adopt"):
-        run(line.replace("train1x2y3z4", jobs[0]["remote_id"]))
+        run(line.replace("job-1234", jobs[0]["remote_id"]))
     run("stop last")
     for line, message in zip(lines(*ELSEWHERE), [*["requires a Jupyter server"] * 3, "in notebooks only"], strict=True):
         assert message in cli(*shlex.split(line)).stderr

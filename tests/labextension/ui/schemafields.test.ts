@@ -32,7 +32,7 @@ const SCHEMA = {
     Tree: { properties: { child: { anyOf: [{ $ref: '#/$defs/Tree' }, { type: 'null' }] } }, type: 'object' }
   },
   properties: {
-    oss_bucket_name: { default: '', description: 'The bucket.', title: 'Oss Bucket Name', type: 'string' },
+    gpu_pool_name: { default: '', description: 'The pool.', title: 'Gpu Pool Name', type: 'string' },
     count: { default: 1, minimum: 1, maximum: 10, title: 'How many', type: 'integer' },
     price: { anyOf: [{ minimum: 0, type: 'number' }, { type: 'null' }], default: null, title: 'Price' },
     key: { format: 'password', title: 'Key', type: 'string', writeOnly: true },
@@ -70,7 +70,7 @@ const error = (name: string, text: string) => parseField(field(name), text, tran
 test('derives the kind of a field from its schema', () => {
   const kinds = Object.fromEntries([...FIELDS].map(([name, { kind }]) => [name, kind]));
   assert.deepEqual(kinds, {
-    oss_bucket_name: 'text',
+    gpu_pool_name: 'text',
     count: 'integer',
     price: 'number',
     key: 'secret',
@@ -101,9 +101,9 @@ test('names the list that a field is picked from', () => {
 });
 
 test('takes title, description, default and choices from the schema', () => {
-  assert.equal(field('oss_bucket_name').title, 'OSS bucket name');
+  assert.equal(field('gpu_pool_name').title, 'GPU pool name');
   assert.equal(field('count').title, 'How many');
-  assert.equal(field('oss_bucket_name').description, 'The bucket.');
+  assert.equal(field('gpu_pool_name').description, 'The pool.');
   assert.deepEqual([field('count').start, field('price').start], [1, undefined]);
   assert.deepEqual(field('network').choices, ['public', 'vpc']);
   assert.deepEqual(field('maybe').choices, [true, false]);

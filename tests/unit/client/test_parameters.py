@@ -40,7 +40,7 @@ NAMED = set(grammar.options_of(grammar.parser("%pai", ["submit"]), "submit"))
         ("用 --input NAME=PATH 传递，再", '用 `inputs={"NAME": "PATH"}` 传递，再'),
         ("Store it: %pai secret set NAME --force x. Then --yes.", None),
         ("If gone: %pai delete --force abc", "If gone: %pai delete --force abc"),
-        ("Log in: aliyun configure --profile x", "Log in: aliyun configure --profile x"),
+        ("Log in: `other-cli set --profile x`, or `--wait`", "Log in: `other-cli set --profile x`, or `wait=True`"),
         ("For torchrun: --rdzv-endpoint=localhost:0.", "For torchrun: --rdzv-endpoint=localhost:0."),
     ],
 )

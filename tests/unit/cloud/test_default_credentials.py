@@ -108,7 +108,7 @@ def test_aliyun_cli_profile_is_found_by_default_or_by_name(own_home: Path) -> No
     assert KeyChain("other").now().id == "AKother"
     with pytest.raises(CredentialsError, match="`nobody`") as caught:
         KeyChain("nobody").now()
-    assert caught.value.fix == "Log in: aliyun configure --profile nobody"
+    assert caught.value.fix == "Log in: `aliyun configure --profile nobody`"
 
 
 def test_login_takes_effect_at_once(own_home: Path) -> None:

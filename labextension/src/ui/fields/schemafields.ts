@@ -28,7 +28,7 @@ export interface IField {
 }
 
 // Acronyms, written in upper case in titles.
-const ACRONYMS = new Set(['arn', 'cpu', 'gpu', 'id', 'ip', 'oss', 'ram', 'tty', 'uri', 'url', 'vpc']);
+const ACRONYMS = new Set(['cpu', 'gpu', 'id', 'ip', 'tty', 'uri', 'url']);
 // A schema may be recursive.
 const MAX_DEPTH = 6;
 

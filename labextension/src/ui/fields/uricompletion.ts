@@ -50,7 +50,7 @@ export async function folderCompletions(
   return options.filter(option => option.text !== text).slice(0, DISPLAY_LIMIT);
 }
 
-/** Return the storage roots that a text is a prefix of, as `os` of `oss://bucket/`, for the account of a profile. */
+/** Return the storage roots that a text is a prefix of, as `s` of `scheme://root/`, for the account of a profile. */
 export async function rootCompletions(
   call: IEngine['call'],
   text: string,
