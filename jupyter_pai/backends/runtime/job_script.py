@@ -4,7 +4,7 @@ A POSIX `sh` script. It lays out ``/ml``, takes code and inputs, sets the variab
 command in a process group of its own, passes TERM on, keeps the files beside the code, writes output parameters and
 exit code into the log, and exits with the command's exit code. Where it cannot do so, its last line names the reason.
 
-A platform that provides a part itself, such as Alibaba's PAI, gets the rest (`Mounted`).
+A platform that provides a part itself gets the rest (`Mounted`).
 """
 
 from __future__ import annotations

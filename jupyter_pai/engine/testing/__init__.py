@@ -13,10 +13,13 @@ from __future__ import annotations
 import pytest
 
 # Before the imports, so that failed assertions show their values in a plug-in's tests too.
-pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in ("backend", "harness", "storage")))
+pytest.register_assert_rewrite(
+    *(f"{__name__}.{module}" for module in ("backend", "harness", "remote_backend", "storage"))
+)
 
-from .backend import BackendPromises, RemoteBackendPromises  # noqa: E402
+from .backend import BackendPromises  # noqa: E402
 from .harness import Bench  # noqa: E402
+from .remote_backend import RemoteBackendPromises  # noqa: E402
 from .storage import StoragePromises  # noqa: E402
 
 __all__ = ["BackendPromises", "Bench", "RemoteBackendPromises", "StoragePromises"]

@@ -1,36 +1,32 @@
-"""The conformance suites of backends."""
+"""The conformance suite of all backends."""
 
 from __future__ import annotations
 
-import asyncio
 import sys
-import uuid
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from pydantic import SecretStr
 
 from ...backends.base import Caller, Capability
 from ...backends.remote import RemoteBackend
-from ...backends.reports import LogPiece
-from ...backends.terminals import TerminalCommand, TerminalSocket
-from ...core.errors import BadInput, NotFound, Unsupported
+from ...core.errors import BadInput
 from ...core.field_errors import form_schema, picked_fields
 from ...core.secret import Secret
-from ...jobs.instances import read_instances
 from ...jobs.job import JobStatus, now
 from ...jobs.spec import parse_spec
 from ...jobs.state_dir import Home
-from ..watcher.remote_sync import RemoteLog
-from .harness import PROFILE, Bench, read, story
+from .harness import PROFILE, Bench, story
 
-__all__ = ["BackendPromises", "RemoteBackendPromises"]
+__all__ = ["BackendPromises"]
 
 
 class BackendPromises:
     """Base of a test class with the fixture `keys`: the settings of a profile of the backend."""
+
+    is_remote: ClassVar[bool] = False
 
     @pytest.fixture
     def keys(self) -> dict[str, Any]:
@@ -60,8 +56,8 @@ class BackendPromises:
         return Bench(state)
 
     def test_it_is_held_to_all_that_holds_for_its_kind(self, bench: Bench) -> None:
-        assert isinstance(bench.backend, RemoteBackend) == isinstance(self, RemoteBackendPromises)
-        assert (Capability.RUNS_HERE in bench.backend.capabilities) != isinstance(self, RemoteBackendPromises)
+        assert isinstance(bench.backend, RemoteBackend) == self.is_remote
+        assert (Capability.RUNS_HERE in bench.backend.capabilities) != self.is_remote
 
     @story
     async def test_a_job_that_succeeds(self, bench: Bench) -> None:
@@ -262,186 +258,3 @@ class BackendPromises:
         await bench.ended(remote_id)
         (instance,) = await bench.backend.instances(remote_id)
         assert instance.status is None or instance.status.ended
-
-
-class RemoteBackendPromises(BackendPromises):
-    """Further tests for a backend of a remote platform."""
-
-    @pytest.fixture
-    def retrying(self) -> dict[str, Any] | None:
-        """The fields of a spec whose task the platform starts once more if it fails; None if it cannot."""
-        return None
-
-    @story
-    async def test_its_folders_can_be_written_and_read(self, bench: Bench) -> None:
-        digest = uuid.uuid4().hex
-        code, inputs = await bench.backend.code_uri(digest, 1), await bench.backend.input_uri()
-        assert not code or code.endswith(f"/{digest}/")
-        for uri in filter(None, (code, inputs)):
-            assert uri.endswith("/")
-            storage = bench.storages.of(uri, PROFILE)
-            storage.put(b"x", f"{uri}{digest}.txt")
-            assert read(storage, uri, f"{digest}.txt") == b"x"
-            storage.delete(f"{uri}{digest}.txt")
-
-    @story
-    async def test_a_log_is_read_completely_and_once_by_several_processes(self, bench: Bench) -> None:
-        command = 'n=0; while [ $n -lt 500 ]; do echo "line $n"; n=$((n+1)); done; echo; echo 完'
-        expected = "".join(f"line {n}\n" for n in range(500)).encode() + "\n完\n".encode()
-        job, remote_id, _report = await bench.finish(command)
-        await bench.only_log(job, remote_id, expected)
-
-    @story
-    async def test_log_continues_with_another_attempt(self, bench: Bench, retrying: dict[str, Any] | None) -> None:
-        if retrying is None:
-            return
-        tried = "$PAI_OUTPUT_MODEL/tried"
-        command = f"if [ -e {tried} ]; then printf 'second\n'; else touch {tried}; printf 'first\n\nend'; exit 3; fi"
-        job, remote_id = await bench.submit(command, **retrying)
-        log, pieces = RemoteLog(bench.folder(job)), [LogPiece(b"", "")]
-        is_ended = is_complete = False
-        while not is_ended or pieces[-1].more or not is_complete:
-            # Both read while the attempts run: one in a single process, and one in another process for each piece.
-            is_ended = (await bench.backend.poll([remote_id]))[remote_id].status.ended
-            is_complete, _news = await log.fetch(bench.backend, remote_id)
-            for instance in await bench.backend.instances(remote_id):
-                pieces.append(await bench.another().log(remote_id, instance.name, pieces[-1].cursor))
-        report = await bench.ended(remote_id)
-        assert (report.status, report.exit_code) == (JobStatus.SUCCEEDED, 0)
-        assert [piece.attempt for piece in pieces] == sorted(piece.attempt for piece in pieces)
-        texts = {n: b"".join(piece.data for piece in pieces if piece.attempt == n) for n in (1, 2)}
-        assert texts == {1: b"first\n\nend", 2: b"second\n"}
-        (instance,) = await bench.backend.instances(remote_id)
-        assert instance.attempt == 2
-        lines = (bench.folder(job).log / read_instances(bench.folder(job))[0].name).read_bytes().split(b"\n")
-        assert lines[:3] == [b"first", b"", b"end"]
-        assert lines[3].startswith(b"[jupyter-pai] ")
-        assert lines[4:] == [b"second", b""]
-
-    @story
-    async def test_a_log_is_the_same_from_an_earlier_cursor(self, bench: Bench) -> None:
-        """The engine fetches the end of a log again, if it might have begun a secret."""
-        _job, remote_id = await bench.submit("echo one; sleep 1000")
-        await bench.until(remote_id, lambda report: report.status is JobStatus.RUNNING)
-        early = b""
-        async with asyncio.timeout(60):
-            while not early:
-                found = await bench.backend.instances(remote_id)
-                early = (await bench.backend.log(remote_id, found[0].name, "")).data if found else b""
-        await bench.backend.stop(remote_id)
-        await bench.ended(remote_id)
-        (instance,) = await bench.backend.instances(remote_id)
-        assert (await bench.another().log(remote_id, instance.name, "")).data.startswith(early)
-
-    @story
-    async def test_times_of_a_log_are_those_of_the_job(self, bench: Bench) -> None:
-        job, remote_id, report = await bench.finish("echo first; sleep 1.5; echo second")
-        (instance,) = await bench.backend.instances(remote_id)
-        log = await bench.log(job, remote_id, instance.name, b"second\n")
-        piece = await bench.backend.log(remote_id, instance.name, "")
-        if not piece.times:
-            return
-        offsets, times = zip(*piece.times, strict=True)
-        assert offsets[0] == 0
-        assert list(offsets) == sorted(offsets)
-        assert offsets[-1] < len(piece.data)
-        assert list(times) == sorted(times)
-        assert report.started_at
-        assert report.started_at.timestamp() - 1 <= times[0] <= now().timestamp()
-        assert log.index(b"second") in offsets
-
-    @story
-    async def test_a_job_is_found_by_our_id(self, bench: Bench) -> None:
-        job, remote_id = await bench.submit("true")
-        assert await bench.backend.find(job.id) == remote_id
-        await bench.ended(remote_id)
-        assert await bench.backend.find(job.id) == remote_id
-
-    @story
-    async def test_jobs_are_listed_newest_first_and_told(self, bench: Bench) -> None:
-        ids = [(await bench.finish("true"))[1] for _n in range(2)]
-        jobs = await bench.backend.jobs()
-        assert {one.remote_id for one in jobs} >= {*ids}
-        times = [one.submitted_at for one in jobs]
-        assert times == sorted(times, reverse=True)
-        assert len(await bench.backend.jobs(limit=1)) == 1
-        assert await bench.backend.jobs(before=min(times) - timedelta(days=1)) == []
-        job = await bench.backend.job(ids[0])
-        assert (job.remote_id, job.report.status) == (ids[0], JobStatus.SUCCEEDED)
-        assert job.outputs.keys() >= {"model"}
-        with pytest.raises(NotFound):
-            await bench.backend.job("gone")
-
-    @story
-    async def test_events_go_on_where_they_were(self, bench: Bench) -> None:
-        _job, remote_id, _report = await bench.finish("true")
-        events, cursor, _more = await bench.backend.events(remote_id, "")
-        assert all(event.text for event in events)
-        assert all(event.time <= now() for event in events if event.time)
-        again, last, more = await bench.another().events(remote_id, cursor)
-        assert {event.key for event in again} <= {event.key for event in events if event.key}
-        assert not more
-        assert bool(last) == bool(cursor)
-
-    @story
-    async def test_samples_are_those_after_a_time(self, bench: Bench) -> None:
-        _job, remote_id, _report = await bench.finish("true")
-        times = [sample.time for sample in await bench.backend.samples(remote_id, 0)]
-        assert times == sorted(times)
-        assert list(await bench.backend.samples(remote_id, now().timestamp() + 3600)) == []
-
-    @story
-    async def test_metrics_that_the_platform_reads_go_on_where_they_were(self, bench: Bench) -> None:
-        _job, remote_id, _report = await bench.finish("true")
-        for name in await bench.backend.metric_names(remote_id):
-            points = list((await bench.backend.points(remote_id, name, 0)).points)
-            assert list((await bench.backend.points(remote_id, name, 1)).points) == points[1:]
-
-    @story
-    async def test_what_is_not_claimed_is_refused(self, bench: Bench) -> None:
-        _job, remote_id = await bench.submit("true")
-        if Capability.OUTPUT_MODELS not in bench.backend.capabilities:
-            with pytest.raises(Unsupported):
-                await bench.backend.output_models(remote_id)
-        if Capability.TERMINAL not in bench.backend.capabilities:
-            with pytest.raises(Unsupported):
-                await bench.backend.terminal(remote_id, "")
-        await bench.ended(remote_id)
-
-    @story
-    async def test_a_terminal_is_of_a_kind_that_can_be_opened(self, bench: Bench) -> None:
-        if Capability.TERMINAL not in bench.backend.capabilities:
-            return
-        _job, remote_id = await bench.submit("sleep 1000")
-        await bench.until(remote_id, lambda report: report.status is JobStatus.RUNNING)
-        terminal = await bench.backend.terminal(remote_id, (await bench.backend.instances(remote_id))[0].name)
-        if isinstance(terminal, TerminalCommand):
-            assert terminal.arguments
-            assert all(word.isprintable() for word in terminal.arguments), "a terminal obeys control characters"
-        else:
-            assert terminal.url not in repr(terminal)
-            is_socket = isinstance(terminal, TerminalSocket)
-            assert terminal.url.startswith(("ws://", "wss://") if is_socket else ("http://", "https://"))
-        if isinstance(terminal, TerminalSocket):
-            dialect = bench.backend.terminal_dialects[terminal.dialect]()
-            assert dialect.keys("é".encode()[:1] + "é".encode()[1:])
-        else:
-            assert bench.backend.terminal_dialects == {}, "it names dialects only for WebSockets"
-        await bench.backend.stop(remote_id)
-        await bench.ended(remote_id)
-
-    @story
-    async def test_what_is_deleted_is_forgotten(self, bench: Bench) -> None:
-        job, remote_id, _report = await bench.finish("true")
-        if Capability.DELETE not in bench.backend.capabilities:
-            with pytest.raises(Unsupported):
-                await bench.backend.delete(remote_id)
-            return
-        await bench.backend.delete(remote_id)
-        await bench.backend.delete(remote_id)
-        assert await bench.backend.poll([remote_id]) == {}
-        assert await bench.backend.find(job.id) == ""
-
-    def test_the_poll_interval_is_shorter_for_few_or_watched_jobs(self, bench: Bench) -> None:
-        assert 0 < bench.backend.poll_interval(1, watched=True) <= bench.backend.poll_interval(1, watched=False)
-        assert bench.backend.poll_interval(1, watched=False) <= bench.backend.poll_interval(1000, watched=False)
