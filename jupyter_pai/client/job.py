@@ -282,8 +282,7 @@ class JobHandle:
         return Path(finish_copy(call, self._call("download", body=body), progress)["folder"])
 
     def instances(self) -> list[dict[str, Any]]:
-        """Return the instances in the order of their ranks: name, role, status, exit_code … Unknown values are empty or
-        None."""
+        """Return the instances in the order of their ranks: name, role, status … Unknown values are empty or None."""
         return list(self._call("job_instances")["instances"])
 
     def output_models(self) -> list[dict[str, Any]]:

@@ -262,6 +262,10 @@ class InPlaceJob:
         target.mkdir(parents=True, exist_ok=True)
         return target
 
+    def instances(self) -> list[dict[str, Any]]:
+        """Return nothing: the job has no instance of its own."""
+        return []
+
     def output_models(self) -> list[dict[str, Any]]:
         """Raise Unsupported: the platform records models of the whole job."""
         raise _unsupported("output_models")

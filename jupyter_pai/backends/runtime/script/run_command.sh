@@ -14,6 +14,17 @@ pass_on() {
   [ -z "$pai_job" ] || kill -TERM "-$pai_job" 2>/dev/null || kill -TERM "$pai_job" 2>/dev/null
 }
 
+is_running() { # process group; ended processes may wait for their parent
+  for pai_file in /proc/[0-9]*/stat; do
+    read -r pai_line <"$pai_file" || continue
+    pai_line=${pai_line##*") "}
+    case $pai_line in Z* | X*) continue ;; esac
+    pai_line=${pai_line#* * }
+    [ "${pai_line%% *}" != "$1" ] || return 0
+  done
+  return 1
+}
+
 pai_job='' pai_stop=''
 trap pass_on TERM
 if [ "$pai_kept" ]; then
@@ -33,9 +44,9 @@ wait_for "$pai_job"
 pai_result=$?
 # A stopped shell ends before its processes do. Platforms kill all about 30 seconds later.
 pai_left=20
-while [ "$pai_stop" ] && [ "$pai_left" -gt 0 ] && kill -0 "-$pai_job" 2>/dev/null && sleep 1; do
+while [ "$pai_stop" ] && [ "$pai_left" -gt 0 ] && is_running "$pai_job" && sleep 1; do
   pai_left=$((pai_left - 1))
-done
+done 2>/dev/null
 if [ "${follower:-}" ]; then
   kill "$follower" 2>/dev/null
   # Shells lose a signal that arrives while they start a process in the background.

@@ -139,7 +139,7 @@ export function ChoicePicker(props: IProps): React.JSX.Element {
   );
 }
 
-/** The age of a list. It is outside of the live region, which would announce each minute. */
+/** The age of a list. It is outside of the live element, which would announce each minute. */
 function Age({ time, trans }: { readonly time: number; readonly trans: TranslationBundle }): React.JSX.Element {
   const now = useClock(true);
   return <span className="jp-pai-Combobox-age">{ageText(now - time, trans)}</span>;
