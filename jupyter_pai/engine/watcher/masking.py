@@ -142,6 +142,15 @@ class JobSecrets:
         """Mask the texts of an error of the platform in place."""
         error.message, error.fix = self.text(error.message), self.text(error.fix)
         error.args = (error.message,)
+        error.details = {name: self._value(value) for name, value in error.details.items()}
+
+    def _value(self, value: object) -> object:
+        """Return a JSON value with the secrets in its texts masked."""
+        if isinstance(value, dict):
+            return {self.text(str(name)): self._value(inner) for name, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._value(inner) for inner in value]
+        return self.text(value) if isinstance(value, str) else value
 
     def events(self, events: Sequence[PlatformEvent]) -> list[PlatformEvent]:
         """Return events with their secrets masked."""

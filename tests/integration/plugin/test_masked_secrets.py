@@ -10,8 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
+from jupyter_pai.core.errors import PaiError
 from jupyter_pai.jobs.logs.file import LogFile
 from jupyter_pai.jobs.state_dir import Home
 
@@ -125,3 +128,15 @@ def test_job_that_ends_without_its_value_has_no_log(neighbour: Path, folder: Pat
         assert job.info["output_parameters"] == {}
         assert any("secrets in them cannot be masked: Unknown secret `hub`" in note for note in job.info["notes"])
     assert holders(home.path) == []
+
+
+def test_refusal_that_quotes_a_secret_is_masked(engine: EmbeddedClient, neighbour: Path) -> None:
+    engine.call("set_secret", secret="hub", body={"value": VALUE})
+    inputs = {"train": str(neighbour / VALUE)}
+    with pytest.raises(PaiError, match=r"\[secret HF_TOKEN\]") as caught:
+        submit(engine, "true", profile="den", secrets={"HF_TOKEN": "hub"}, inputs=inputs)
+    assert VALUE not in str(caught.value) + str(caught.value.as_json())
+    (job,) = engine.call("list_jobs")["jobs"]
+    assert job["status"] == "failed"
+    assert "[secret HF_TOKEN]" in job["reason"]
+    assert VALUE not in job["reason"]
