@@ -27,7 +27,7 @@ class Check:
         `limit`: seconds; 0 for none. A price above `price_limit`, or in another currency, must be confirmed.
         """
         text = self.cost or cost_text(machines(spec.instance_type, spec.instance_count), self.price)
-        beyond = limit_text(self.price, price_limit)
+        beyond = _limit_text(self.price, price_limit)
         stop = _("It is stopped after at most {hours:.3g} hours.").format(hours=limit / 3600)
         text += (
             (" " + beyond if beyond else "") + " " + (stop if limit else _("No run-time limit: billed until it ends."))
@@ -52,7 +52,7 @@ def cost_text(machines: str, price: Price | None = None) -> str:
     return _("It runs on {machines}; the platform does not publish the price.").format(machines=machines)
 
 
-def limit_text(price: Price | None, limit: Price | None) -> str:
+def _limit_text(price: Price | None, limit: Price | None) -> str:
     """Return the message on a price above a limit, or in another currency; empty if neither is the case."""
     if price is None or limit is None or price.is_within(limit):
         return ""

@@ -66,8 +66,9 @@ class Choices:
         asked, trouble = time.time(), None
         async with self._locks[profile.name, name]:
             last = stored_choices(self.folder, profile.name, account).get(name)
-            # Another request may have refreshed the list meanwhile. Clocks may be set back.
-            if not last or not (last.time >= asked or (not refresh and 0 <= asked - last.time < self.fresh)):
+            # Another request may have refreshed the list meanwhile. A list from the future is old: clocks are set back.
+            oldest = asked if refresh else asked - self.fresh
+            if not last or not oldest < last.time <= time.time():
                 try:
                     values = await self._fetch(profile, name)
                 except PaiError as error:

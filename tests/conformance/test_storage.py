@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_pai import StoragePromises
+from jupyter_pai import ProfileSettings, StoragePromises
+from jupyter_pai.cloud.alibaba.account import AliyunSettings
 from jupyter_pai.core.errors import Unsupported
 from jupyter_pai.engine.data.storages import Storages
 from jupyter_pai.engine.profiles import Profiles
@@ -37,6 +38,10 @@ class TestOss(StoragePromises):
     @pytest.fixture
     def storage(self, platform: StandIn, tmp_path: Path) -> Storage:
         return OssStorage(AccountOf(platform), tmp_path / "transfers")
+
+    @pytest.fixture
+    def account(self, platform: StandIn) -> ProfileSettings:
+        return AliyunSettings(backend="pai", **platform.settings())
 
     @pytest.fixture
     def empty(self, platform: StandIn, tmp_path: Path) -> str:

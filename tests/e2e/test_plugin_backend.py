@@ -191,7 +191,7 @@ def test_option_is_picked_from_a_list_of_the_platform(installed: None, lab: Lab,
     fold(shown, f"{TITLE} options")
     field = shown.get_by_role("combobox", name="Processor")
     refresh = shown.get_by_role("button", name="Refresh the list: Processor")
-    result = shown.get_by_role("option")
+    result = shown.get_by_role("listbox", name="Suggestions").get_by_role("option")
     expect(refresh).to_have_count(0)  # Nothing is requested before the field is used.
 
     # Without an answer, the reason is shown, and any value can be typed.
@@ -205,7 +205,6 @@ def test_option_is_picked_from_a_list_of_the_platform(installed: None, lab: Lab,
         expect(field).to_have_accessible_description(re.compile(f"{len(processors)} values?,$"), timeout=LONG)
         expect(shown.get_by_text("just now", exact=True)).to_be_visible()
         field.fill("")
-        field.press("ArrowDown")
         expect(result).to_have_count(len(processors))
         expect(result.first).to_contain_text(f"{processors[0]} of ")
         assert faults(page, ".jp-pai-Train") == []
@@ -214,7 +213,6 @@ def test_option_is_picked_from_a_list_of_the_platform(installed: None, lab: Lab,
         field.press("Enter")
         expect(field).to_have_value(processors[0])
         expect(result).to_have_count(0)
-        field.fill("")
         field.press("ArrowDown")
         result.last.click()
         expect(field).to_have_value(processors[-1])
@@ -225,7 +223,6 @@ def test_option_is_picked_from_a_list_of_the_platform(installed: None, lab: Lab,
     reason = re.compile(rf"The list is not current: Nobody is .* Last list: {len(processors)} values?,$")
     expect(field).to_have_accessible_description(reason, timeout=LONG)
     expect(shown.get_by_text("3 min ago", exact=True)).to_be_visible()
-    field.fill("")
     field.press("ArrowDown")
     expect(result).to_have_count(len(processors))
     field.press("Escape")

@@ -75,6 +75,25 @@ def test_plugin_passes_its_conformance_tests(installed: None, tmp_path: Path) ->
     assert "skipped" not in reply
 
 
+def test_command_line_logs_in(installed: None, cli: Cli, tmp_path: Path) -> None:
+    password = "it rains " + "in the den"
+    with example_plugin.running_daemon(tmp_path / "shared", "--user", "ada", NEIGHBOUR_PASSWORD=password) as folder:
+        assert cli("profile", "set", "den", "backend=neighbour", f"folder={folder}").returncode == 0
+        refused = cli("instances", "--profile", "den")
+        assert (refused.returncode, "profile login" in refused.stderr) == (2, True)
+        wrong = cli("profile", "login", "den", stdin=None, input="ada\nit snows\n")
+        assert (wrong.returncode, "not the user's password" in wrong.stderr) == (2, True)
+        assert "it snows" not in wrong.stdout + wrong.stderr
+        done = cli("profile", "login", "den", stdin=None, input=f"ada\n{password}\n")
+        assert done.returncode == 0, done.stderr
+        assert "local" in cli("instances", "--profile", "den").stdout
+        (folder / "shelves/data").mkdir(parents=True)
+        assert cli("ls", "neighbour://data/", "--profile", "den").returncode == 0
+    with example_plugin.running_daemon(folder, "--user", "ada", NEIGHBOUR_PASSWORD=password):
+        revoked = cli("instances", "--profile", "den")
+        assert (revoked.returncode, "Log in again: jupyter pai profile login" in revoked.stderr) == (2, True)
+
+
 def test_command_line_uses_the_plugin(den: Cli, shared: Path, folder: Path) -> None:
     assert "neighbour" in den("profile", "list").stdout
     assert "local" in den("instances", "--profile", "den").stdout

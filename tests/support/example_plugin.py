@@ -39,5 +39,7 @@ def running_daemon(folder: Path, *words: str, **environment: str) -> Iterator[Pa
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | environment) as neighbour:
         assert neighbour.stdout
         assert "listens at" in neighbour.stdout.readline()
-        yield folder
-        neighbour.terminate()
+        try:
+            yield folder
+        finally:
+            neighbour.terminate()

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jupyter_pai_neighbour.backend import NeighbourSettings
 from jupyter_pai_neighbour.place import Place
 from jupyter_pai_neighbour.storage import NeighbourStorage
 
-from jupyter_pai import Bench, Home, RemoteBackendPromises, Storage, StoragePromises, errors
+from jupyter_pai import Bench, Home, ProfileSettings, RemoteBackendPromises, Storage, StoragePromises, errors
 from jupyter_pai.engine.profiles import Profiles
 from jupyter_pai.engine.testing.harness import story
 
@@ -170,6 +171,10 @@ class TestShelves(StoragePromises):
     @pytest.fixture
     def storage(self, shared: Path) -> Storage:
         return NeighbourStorage(Place(shared))
+
+    @pytest.fixture
+    def account(self, shared: Path) -> ProfileSettings:
+        return NeighbourSettings(backend="neighbour", folder=str(shared))
 
     @pytest.fixture
     def empty(self, tmp_path: Path) -> str:

@@ -39,7 +39,7 @@ class BackendPromises:
 
     @pytest.fixture
     def login(self) -> dict[str, Any] | None:
-        """What a user types to log in to the platform of the tests; None if that is not possible."""
+        """The fields of a login to the platform of the tests; None if it has no login."""
         return None
 
     @pytest.fixture

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ...config.settings import ProfileSettings
 from ...core.errors import BadInput, Conflict, EngineError, NotFound
 from ...storage.base import File, Storage
 from .harness import read
@@ -49,7 +50,7 @@ def _top(storage: Storage, uri: str) -> str:
 
 
 class StoragePromises:
-    """Base of a test class with the fixtures `storage` and `empty`."""
+    """Base of a test class with the fixtures `storage` and `empty`, and for a storage with accounts `account`."""
 
     @pytest.fixture
     def storage(self) -> Storage:
@@ -59,6 +60,21 @@ class StoragePromises:
     def empty(self) -> str:
         """The URI of an empty folder in the storage, a new one for each test."""
         raise NotImplementedError("the URI of an empty folder")
+
+    @pytest.fixture
+    def account(self) -> ProfileSettings | None:
+        """The settings of the profile with the account of `storage`; None if the storage needs no account."""
+        return None
+
+    def test_account_serves_its_uris(
+        self, storage: Storage, empty: str, account: ProfileSettings | None, tmp_path: Path
+    ) -> None:
+        assert (account is None) == (storage.settings_model is None)
+        if account:
+            assert isinstance(account, storage.settings_model or ())
+            for uri in (empty, _top(storage, empty), storage.join(empty, "a.txt")):
+                assert storage.serves(uri, account), uri
+            assert isinstance(type(storage).of(account, tmp_path), type(storage))
 
     @pytest.fixture
     def place(self, empty: str, storage: Storage) -> str:

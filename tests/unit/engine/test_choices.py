@@ -128,6 +128,17 @@ def test_damaged_file_is_replaced(platform: Platform, text: str) -> None:
     assert platform.requests == 2
 
 
+def test_list_from_before_the_clock_was_set_back_is_old(platform: Platform) -> None:
+    platform.has("a")
+    platform.ask()
+    (file,) = platform.home.choices.iterdir()
+    stored = json.loads(file.read_text())
+    stored["lists"]["queues"]["time"] += 3600
+    file.write_text(json.dumps(stored))
+    platform.has("b")
+    assert values(platform.ask()) == ["b"]
+
+
 def test_list_that_cannot_be_stored_is_returned(platform: Platform) -> None:
     platform.has("a")
     platform.home.choices.write_text("")  # In place of the folder.

@@ -14,7 +14,7 @@ import { ageText, matchingChoices } from './choices.js';
 import { Combobox, stepOf, stepped } from './combobox.js';
 
 interface IProps {
-  /** The source of the lists; null if there is no profile to list them for. */
+  /** The source of the lists; null for a profile that is not saved yet. */
   readonly source: ChoiceSource | null;
   /** The name of the list. */
   readonly list: string;
@@ -145,7 +145,7 @@ function Age({ time, trans }: { readonly time: number; readonly trans: Translati
   return <span className="jp-pai-Combobox-age">{ageText(now - time, trans)}</span>;
 }
 
-/** Return the number of values, or the reason that there is no current list. */
+/** Return the number of values, or the reason that the list is missing or old. */
 function listText({ choices, time, hiddenCount, problem }: IChoiceList, trans: TranslationBundle): string {
   const n = choices.length;
   const count = plural(n, trans.__('%1 value', n), trans.__('%1 values', n));
