@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         Image as Image,
         ImageQuery as ImageQuery,
         InstanceType as InstanceType,
+        Link as Link,
         Quota as Quota,
     )
     from .backends.tensorboards import Board as Board, Boards as Boards
@@ -105,7 +106,7 @@ _PLUGIN_HOMES = {
     "backends.base": "Backend Caller Capability Check Finding Prepared Submission Trial parse_options",
     "backends.remote": "RemoteBackend",
     "backends.reports": "EventPage LogPiece OutputModel PointPage RemoteJob Report Sample",
-    "backends.resources": "Image ImageQuery InstanceType Quota",
+    "backends.resources": "Image ImageQuery InstanceType Link Quota",
     "backends.tensorboards": "Board Boards",
     "config.settings": "IMPORTANT ProfileSettings",
     "core.secret": "Secret",

@@ -24,7 +24,7 @@ from ..jobs.job import Job
 from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, JobFolder
 from .reports import EventPage, LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample
-from .resources import Image, ImageQuery, InstanceType, Quota
+from .resources import Image, ImageQuery, InstanceType, Link, Quota
 from .tensorboards import Boards
 
 _Options = TypeVar("_Options", bound=BaseModel)
@@ -356,8 +356,12 @@ class Backend(ABC):
         """List the instance types that jobs of this profile can request."""
 
     async def quotas(self) -> list[Quota]:
-        """List the resource quotas that jobs of this profile can use."""
+        """List the resource quotas that jobs of this profile can use, with their free share."""
         return []
+
+    def links(self) -> Sequence[Link]:
+        """Return the platform's pages for this profile, such as its console. Sends no requests."""
+        return ()
 
     async def images(self, query: ImageQuery) -> list[Image]:
         """List the images that jobs of this profile can use, newest version first. For `Capability.IMAGES`.

@@ -1,4 +1,4 @@
-"""Compute resources of a platform: instance types, quotas and images."""
+"""Resources of a platform: instance types, quotas, images, and links to its pages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class InstanceType:
 
 @dataclass(frozen=True)
 class Quota:
-    """A resource quota of the account: total and free cores, memory in bytes, and GPUs."""
+    """A resource quota of the account, or the machine that runs the jobs: total and free cores, memory in bytes, and
+    GPUs. `status` is the platform's own."""
 
     id: str
     name: str
@@ -71,3 +72,11 @@ class ImageQuery:
     version: str = ""
     accelerator: str = ""
     scope: str = "training"
+
+
+@dataclass(frozen=True)
+class Link:
+    """A page of the platform, such as its console: the title for users, and the URL (``https:`` or ``http:``)."""
+
+    title: str
+    url: str

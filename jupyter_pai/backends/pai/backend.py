@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urlencode
 
 from pydantic import BaseModel, Field
 
@@ -32,7 +33,7 @@ from ...jobs.state_dir import Home, JobFolder, Packing
 from ..base import Caller, Capability, Check, Finding, Prepared, Submission, Trial
 from ..remote import RemoteBackend
 from ..reports import EventPage, LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample
-from ..resources import Image, ImageQuery, InstanceType, Quota
+from ..resources import Image, ImageQuery, InstanceType, Link, Quota
 from . import logs
 from .api import RUNNING, PaiApi
 from .job_response import output_model, points_of, remedy, remote_job, report_of, samples
@@ -194,8 +195,12 @@ class PaiBackend(RemoteBackend):
             error.fix = error.fix or remedy(error.message)
             raise
         self._created.append((begun, remote_id))
-        page = f"regionId={self.settings.region_id}&workspaceId={target.workspace_id}#/training/jobs/{remote_id}"
-        return Submission(remote_id, f"https://pai.console.aliyun.com/?{page}")
+        return Submission(remote_id, self._console(target.workspace_id, f"training/jobs/{remote_id}"))
+
+    def _console(self, workspace: str, page: str) -> str:
+        """Return the URL of a page of PAI's console; without a workspace, of the account's default one."""
+        query = {"regionId": self.settings.region_id} | ({"workspaceId": workspace} if workspace else {})
+        return f"https://pai.console.aliyun.com/?{urlencode(query)}#/{page}"
 
     def _short_uris(self, job: Job) -> dict[str, str]:
         """Return the URIs that the user did not name, as PAI reads them."""
@@ -353,6 +358,9 @@ class PaiBackend(RemoteBackend):
         from . import catalog
 
         return await catalog.list_quotas(self.account)
+
+    def links(self) -> Sequence[Link]:
+        return [Link(_("PAI console"), self._console(self.settings.workspace_id, "training/jobs"))]
 
     async def images(self, query: ImageQuery) -> list[Image]:
         from . import images

@@ -38,6 +38,7 @@ from jupyter_pai import (
     JobFolder,
     JobStatus,
     PlatformEvent,
+    Quota,
     Report,
     Secret,
     errors,
@@ -57,7 +58,7 @@ __all__ = ["Neighbour", "main"]
 _PIECE = 1 << 18
 _MOST, _LARGEST_CODE = 1 << 40, 1 << 30
 _REPORTS, _INSTANCES = TypeAdapter(dict[str, Report]), TypeAdapter(list[InstanceType])
-_EVENTS = TypeAdapter(list[PlatformEvent])
+_EVENTS, _QUOTAS = TypeAdapter(list[PlatformEvent]), TypeAdapter(list[Quota])
 
 
 class Neighbour:
@@ -252,7 +253,8 @@ class _Files(_Handler):
 class _Machine(_Handler):
     async def get(self) -> None:
         found = _INSTANCES.dump_python(await self.neighbour.local.instance_types(), mode="json")
-        self.finish({"host": socket.gethostname(), "instances": found})
+        free = _QUOTAS.dump_python(await self.neighbour.local.quotas(), mode="json")
+        self.finish({"host": socket.gethostname(), "instances": found, "quotas": free})
 
 
 def _application(neighbour: Neighbour, token: str) -> Application:
