@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         Image as Image,
         ImageQuery as ImageQuery,
         InstanceType as InstanceType,
+        Link as Link,
         Quota as Quota,
     )
     from .backends.runtime import job_script as job_script
@@ -121,7 +122,7 @@ _PLUGIN_HOMES = {
     "backends.check": "Check",
     "backends.remote": "RemoteBackend",
     "backends.reports": "EventPage LogPiece OutputModel PointPage RemoteJob Report Sample",
-    "backends.resources": "Choice Image ImageQuery InstanceType Quota",
+    "backends.resources": "Choice Image ImageQuery InstanceType Link Quota",
     "backends.tensorboards": "Board Boards",
     "backends.terminals": "TerminalCommand TerminalDialect TerminalPage TerminalSocket",
     "config.policy": "PriceLimit",

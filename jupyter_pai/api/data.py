@@ -133,10 +133,15 @@ class Upload(RequestBody):
 
 
 @endpoint("GET", "/storages")
-async def storages(context: Context) -> StoragesReply:
+async def storages(
+    context: Context,
+    profile: Annotated[
+        str, "Only those of this profile's account, and of this machine if its jobs run here. Default: all."
+    ] = "",
+) -> StoragesReply:
     """List the folders from which to browse data."""
-    roots = await context.service.storages.roots()
-    if context.root:
+    roots = await context.service.storages.roots(profile)
+    if context.root and any(root.scheme == "file" for root in roots):
         here = Root(f"{context.root.path.as_uri()}/", "", "file")
         roots = [here, *(root for root in roots if root.uri != here.uri)]
     return {"storages": [_storage_root(context, root) for root in roots]}

@@ -29,7 +29,8 @@ T = TypeVar("T")
 
 
 class InstancesReply(TypedDict):
-    """`left_out` is the number of instance types that the policy excludes."""
+    """`left_out` is the number of instance types that the policy excludes. `instances` is empty with
+    `quotas_only`."""
 
     profile: str
     left_out: int
@@ -79,16 +80,21 @@ async def instances(
     context: Context,
     profile: Annotated[str, "The profile. Default: the default profile."] = "",
     backend: Annotated[str, "Or a backend, for its default profile."] = "",
+    quotas_only: Annotated[bool, "Skip the instance types, which take more requests to the platform."] = False,
 ) -> InstancesReply:
     """List the instance types for jobs of a profile, and the account's quotas."""
     chosen = context.service.profiles.chosen(profile, backend)
     platform = context.service.profiles.backend(chosen)
-    types, quotas = await asyncio.gather(platform.instance_types(), platform.quotas())
-    allowed = _allowed(context, "instance_types", types, lambda kind: kind.name)
+    listed: list[InstanceType] = []
+    if quotas_only:
+        quotas = await platform.quotas()
+    else:
+        listed, quotas = await asyncio.gather(platform.instance_types(), platform.quotas())
+    allowed = _allowed(context, "instance_types", listed, lambda kind: kind.name)
     return {
         "profile": chosen.name,
         "instances": allowed,
-        "left_out": len(types) - len(allowed),
+        "left_out": len(listed) - len(allowed),
         "quotas": list(quotas),
     }
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, RootModel
 
+from ..backends.resources import Link
+from ..config.settings import Profile
 from ..core.errors import PaiError, UsageError
 from ..core.i18n import _
 from ..core.secret import Secret, is_secret_name
+from ..engine.profiles import Profiles
 from .endpoint import Context, Json, RequestBody, Schema, TypedDict, endpoint
 
 # Maximum length of a profile's name in the audit log.
@@ -44,7 +47,7 @@ class CredentialsView(TypedDict):
 
 class ProfileView(TypedDict):
     """`file` is empty for the built-in profile. `locked`: users cannot change it. `refused` is the reason why the
-    policy rejects its jobs; else empty."""
+    policy rejects its jobs; else empty. `links` are pages of its platform."""
 
     name: str
     file: str
@@ -52,6 +55,7 @@ class ProfileView(TypedDict):
     refused: str
     settings: dict[str, Any]
     credentials: CredentialsView
+    links: list[Link]
 
 
 class ProfilesReply(TypedDict):
@@ -75,10 +79,18 @@ async def profiles(context: Context) -> ProfilesReply:
             "refused": settings.policy.why_not(profile.name, profile.backend),
             "settings": profile.settings.model_dump(mode="json", exclude_defaults=True),
             "credentials": repository.kept(profile)._asdict(),
+            "links": _links(repository, profile),
         }
         for profile in settings.profiles.values()
     ]
     return {"default": settings.default, "profiles": views, "credentials_file": repository.credentials.file}
+
+
+def _links(repository: Profiles, profile: Profile) -> Sequence[Link]:
+    try:
+        return list(repository.backend(profile).links())
+    except Exception:  # Of a plug-in, any error; of incomplete settings, one that `doctor` reports.
+        return ()
 
 
 @endpoint("PUT", "/profiles/{profile}")

@@ -41,7 +41,7 @@ ROUTES: dict[str, Route] = {
         reply="Images",
     ),
     "inspect": Route("POST", "/inspect", body="SubmitRequest", reply="Inspection"),
-    "instances": Route("GET", "/instances", {"profile": str, "backend": str}, reply="Instances"),
+    "instances": Route("GET", "/instances", {"profile": str, "backend": str, "quotas_only": bool}, reply="Instances"),
     "list_jobs": Route(
         "GET",
         "/jobs",
@@ -149,7 +149,7 @@ ROUTES: dict[str, Route] = {
     "set_secret": Route("PUT", "/secrets/{secret}", body="SecretValue", reply="Secrets"),
     "engine_settings": Route("GET", "/settings", reply="EngineSettings"),
     "set_engine_settings": Route("PUT", "/settings", body="EngineTables", reply="EngineSettings"),
-    "storages": Route("GET", "/storages", reply="Storages"),
+    "storages": Route("GET", "/storages", {"profile": str}, reply="Storages"),
     "cancel_submit": Route("DELETE", "/submits/{key}", reply="Cancelled"),
     "tensorboards": Route("GET", "/tensorboards", reply="TensorBoards"),
     "start_tensorboard": Route("POST", "/tensorboards", body="TensorBoardRequest", reply="TensorBoardView"),

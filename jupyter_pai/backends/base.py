@@ -26,7 +26,7 @@ from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, JobFolder
 from .check import Check
 from .reports import EventPage, LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample
-from .resources import Choice, Image, ImageQuery, InstanceType, Quota
+from .resources import Choice, Image, ImageQuery, InstanceType, Link, Quota
 from .tensorboards import Boards
 from .terminals import Terminal, TerminalDialect
 
@@ -343,12 +343,16 @@ class Backend(ABC):
         """List the instance types that jobs of this profile can request."""
 
     async def quotas(self) -> list[Quota]:
-        """List the resource quotas that jobs of this profile can use."""
+        """List the resource quotas that jobs of this profile can use, with their free share."""
         return []
 
     async def choices(self, name: str) -> Sequence[Choice]:
         """List the platform's values for the fields that are marked by ``picked_from(name)``."""
         return [Choice(kind.name) for kind in await self.instance_types()] if name == "instance_types" else ()
+
+    def links(self) -> Sequence[Link]:
+        """Return the platform's pages for this profile, such as its console. Sends no requests."""
+        return ()
 
     async def images(self, query: ImageQuery) -> list[Image]:
         """List the images that jobs of this profile can use, newest version first. For `Capability.IMAGES`.

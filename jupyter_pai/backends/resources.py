@@ -1,4 +1,4 @@
-"""Resources of a platform: instance types, quotas, images, and values of other fields."""
+"""Resources of a platform: instance types, quotas, images, values of other fields, and links to its pages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ class Choice:
 
 @dataclass(frozen=True)
 class Quota:
-    """A resource quota of the account: total and free cores, memory in bytes, and GPUs."""
+    """A resource quota of the account, or the machine that runs the jobs: total and free cores, memory in bytes, and
+    GPUs. `status` is the platform's own."""
 
     id: str
     name: str
@@ -81,3 +82,11 @@ class ImageQuery:
     version: str = ""
     accelerator: str = ""
     scope: str = "training"
+
+
+@dataclass(frozen=True)
+class Link:
+    """A page of the platform, such as its console: the title for users, and the URL (``https:`` or ``http:``)."""
+
+    title: str
+    url: str

@@ -6,6 +6,7 @@ import { jobsPlugin } from './plugins/jobs.js';
 import { launchersPlugin } from './plugins/launchers.js';
 import { notificationsPlugin } from './plugins/notifications.js';
 import { pagePlugin, settingsPlugin } from './plugins/page.js';
+import { platformsPlugin } from './plugins/platforms.js';
 import { rendererPlugin } from './plugins/renderer.js';
 import { explorerPlugin } from './plugins/storage.js';
 import { trainPlugin } from './plugins/train.js';
@@ -16,6 +17,7 @@ export default [
   trainPlugin,
   jobsPlugin,
   explorerPlugin,
+  platformsPlugin,
   launchersPlugin,
   settingsPlugin,
   notificationsPlugin

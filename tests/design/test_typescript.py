@@ -14,7 +14,7 @@ ROOMS = [
     "logs metrics outputs tensorboard",
     "job",
     "compare jobs profiles storage train",
-    "anywidget",
+    "anywidget platforms",
     "plugins",
     "index",
 ]

@@ -318,6 +318,17 @@ def profile(views: ViewPage) -> Locator:
     return view
 
 
+def platforms(views: ViewPage) -> Locator:
+    execute(views.page, "jupyter-pai:show-platforms")
+    view = views.page.locator(".jp-pai-Platforms")
+    view.locator("li[data-profile=pai]").wait_for(timeout=LONG)
+    while (shut := view.locator(".jp-pai-Platforms-toggle[aria-expanded=false]")).count():
+        shut.first.click()
+    view.locator("[data-quota=quota1stand]").wait_for(timeout=LONG)
+    view.locator("[data-remote], .jp-pai-Platforms-note:has-text('The account has no jobs')").first.wait_for()
+    return view
+
+
 def storages(views: ViewPage) -> Locator:
     execute(views.page, "jupyter-pai:show-explorer")
     view = views.page.locator(".jp-pai-Explorer")
@@ -361,7 +372,7 @@ VIEWS: dict[str, Callable[[ViewPage], Locator]] = {
     for view in (
         *(jobs, no_jobs, overview, running, failed, logs, metrics, outputs, copied, tensorboard, events, edit),
         *(started, question, compare, cell, train, train_less, train_wrong, train_elsewhere, profiles, profile),
-        *(storages, explorer, explorer_menu, uploaded, settings),
+        *(platforms, storages, explorer, explorer_menu, uploaded, settings),
     )
 }
 WALKED: set[str] = set()

@@ -143,6 +143,17 @@ def test_panel_offers_a_plugin_backend(shared: Path, lab: Lab, page: Page) -> No
     execute(page, "jupyter-pai:show-jobs")
     expect(page.locator(".jp-pai-JobRow")).to_contain_text(re.compile("train_.*succeeded"), timeout=LONG)
 
+    # The platforms show its machine, its jobs and its files.
+    execute(page, "jupyter-pai:show-platforms")
+    den = page.locator(".jp-pai-Platforms li[data-profile=den]")
+    den.get_by_role("button", name="den", exact=True).click(timeout=LONG)
+    expect(den.get_by_role("region", name="Resources")).to_contain_text(re.compile("cores free"), timeout=LONG)
+    expect(den.locator(f'[data-remote="{record["id"]}"]').get_by_role("button", name="Open train_")).to_be_visible(
+        timeout=LONG
+    )
+    expect(den.get_by_role("button", name="data", exact=True)).to_be_visible(timeout=LONG)
+    execute(page, "jupyter-pai:show-jobs")
+
     # The platform cannot delete it.
     job.get_by_role("button", name="Delete", exact=True).click()
     expect(page.locator(".jp-Dialog")).to_contain_text("Its platform cannot delete jobs, and keeps it.")

@@ -26,7 +26,7 @@ from ...jobs.state_dir import Home, JobFolder, state_errors
 from ..base import Backend, Caller, Capability, Finding, Prepared, Submission, parse_options
 from ..check import Check
 from ..reports import Report
-from ..resources import InstanceType
+from ..resources import InstanceType, Quota
 from . import checks, container, interpreter, orphans, process, resources, working_files
 from .container import MOST_INSTANCES, Container
 from .liveness import Liveness, liveness_of, read_text, starter_of
@@ -221,7 +221,10 @@ class LocalBackend(Backend):
         return Report(JobStatus.QUEUED, text.format(n=before) if before else _("waiting for resources"))
 
     async def instance_types(self) -> list[InstanceType]:
-        return resources.instance_types(self._capacity(), self._queue().read())
+        return resources.instance_types(self._capacity(), self._queue().current())
+
+    async def quotas(self) -> list[Quota]:
+        return [resources.machine(self._capacity(), self._queue().current())]
 
     async def stop(self, remote_id: str) -> None:
         folder = self.home.job(remote_id)

@@ -81,6 +81,10 @@ class Queue:
             return [Slot.parse(line) for line in file]
         return []
 
+    def current(self) -> list[Slot]:
+        """Return waiting and running jobs, without those whose processes were killed."""
+        return [slot for slot in self.read() if self._is_alive(slot.job)]
+
     def version(self) -> tuple[int, int]:
         """Return a value that changes with the queue."""
         try:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import socket
 from functools import cache
 from pathlib import Path
 
 from ...core.i18n import _
 from ...core.text import parse_size, show_memory
 from ...jobs.spec import JobSpec
-from ..resources import InstanceType
+from ..resources import InstanceType, Quota
 from .liveness import read_text
 from .queue import Capacity, Need, Slot
 from .supervisor import nvml
@@ -59,6 +60,24 @@ def instance_types(capacity: Capacity, taken: list[Slot]) -> list[InstanceType]:
         )
         for name, need in _portions(capacity).items()
     ]
+
+
+def machine(capacity: Capacity, taken: list[Slot]) -> Quota:
+    """Return this machine with the resources that running jobs leave free."""
+    _cpu, _memory, gpus = _whole()
+    running = [slot.need for slot in taken if slot.running]
+    return Quota(
+        CPU,
+        socket.gethostname(),
+        "",
+        capacity.cpu,
+        capacity.memory,
+        len(capacity.gpus),
+        max(capacity.cpu - sum(need.cpu for need in running), 0),
+        max(capacity.memory - sum(need.memory for need in running), 0),
+        max(len(capacity.gpus) - sum(need.gpu for need in running), 0),
+        gpu_name=next((gpu.name for gpu in gpus if gpu.index in capacity.gpus), ""),
+    )
 
 
 def _portions(capacity: Capacity) -> dict[str, Need]:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urlencode
 
 from pydantic import BaseModel, Field
 
@@ -34,7 +35,7 @@ from ..base import Caller, Capability, Finding, Prepared, Submission, Trial
 from ..check import Check
 from ..remote import RemoteBackend
 from ..reports import EventPage, LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample
-from ..resources import Choice, Image, ImageQuery, InstanceType, Quota
+from ..resources import Choice, Image, ImageQuery, InstanceType, Link, Quota
 from ..runtime.job_script import KeptFiles
 from ..terminals import TerminalDialect, TerminalSocket
 from . import logs
@@ -200,8 +201,12 @@ class PaiBackend(RemoteBackend):
             error.fix = error.fix or remedy(error.message)
             raise
         self._created.append((begun, remote_id))
-        page = f"regionId={self.settings.region_id}&workspaceId={target.workspace_id}#/training/jobs/{remote_id}"
-        return Submission(remote_id, f"https://pai.console.aliyun.com/?{page}")
+        return Submission(remote_id, self._console(target.workspace_id, f"training/jobs/{remote_id}"))
+
+    def _console(self, workspace: str, page: str) -> str:
+        """Return the URL of a page of PAI's console; without a workspace, of the account's default one."""
+        query = {"regionId": self.settings.region_id} | ({"workspaceId": workspace} if workspace else {})
+        return f"https://pai.console.aliyun.com/?{urlencode(query)}#/{page}"
 
     def _short_uris(self, job: Job) -> dict[str, str]:
         """Return the URIs that the user did not name, as PAI reads them."""
@@ -363,6 +368,9 @@ class PaiBackend(RemoteBackend):
         if name == "quotas":
             return [Choice(quota.id, quota.name) for quota in await self.quotas()]
         return await super().choices(name)
+
+    def links(self) -> Sequence[Link]:
+        return [Link(_("PAI console"), self._console(self.settings.workspace_id, "training/jobs"))]
 
     async def images(self, query: ImageQuery) -> list[Image]:
         from . import images

@@ -6,6 +6,7 @@ import asyncio
 from itertools import chain
 from typing import NamedTuple
 
+from ...backends.base import Capability
 from ...config.settings import Profile
 from ...core.errors import EngineError, PaiError, SettingsError, Unreachable, Unsupported
 from ...core.i18n import _
@@ -57,15 +58,23 @@ class Storages:
             self._storages[key] = (account, kind.of(account.settings if account else None, state))
         return self._storages[key][1]
 
-    async def roots(self) -> list[Root]:
+    async def roots(self, profile: str = "") -> list[Root]:
         """Return the root folders of all storages: for a storage with accounts, those of each profile. An account that
-        does not respond has one root with the error."""
-        kinds = load_storages().values()
+        does not respond has one root with the error.
+
+        With a profile, only those of its account, and those without an account if its jobs run on this machine.
+
+        Raises:
+            NotFound: if the profile does not exist.
+        """
+        kinds, settings = load_storages().values(), self.profiles.settings()
+        chosen = [settings.pick(profile)] if profile else [*settings.profiles.values()]
+        runs_here = any(Capability.RUNS_HERE in self.profiles.capabilities(one.backend) for one in chosen)
         accounts: list[tuple[type[Storage], Profile | None]] = [
-            (kind, None) for kind in kinds if not kind.settings_model
+            (kind, None) for kind in kinds if not kind.settings_model and (runs_here or not profile)
         ]
-        for profile in self.profiles.settings().profiles.values():
-            accounts += [(kind, profile) for kind in kinds if _is_account(profile, kind)]
+        for one in chosen:
+            accounts += [(kind, one) for kind in kinds if _is_account(one, kind)]
         roots = await asyncio.gather(*(self._roots(kind, account) for kind, account in accounts))
         return [*chain(*roots)]
 

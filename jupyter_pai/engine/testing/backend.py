@@ -122,6 +122,22 @@ class BackendPromises:
         assert all(kind.name and kind.cpu > 0 and kind.memory > 0 and kind.gpu >= 0 for kind in kinds)
 
     @story
+    async def test_quotas_have_names_and_at_most_all_of_them_is_free(self, bench: Bench) -> None:
+        quotas = await bench.backend.quotas()
+        assert len({quota.id for quota in quotas}) == len(quotas)
+        for quota in quotas:
+            assert quota.id or quota.name
+            assert 0 <= quota.free_cpu <= quota.cpu
+            assert 0 <= quota.free_memory <= quota.memory
+            assert 0 <= quota.free_gpu <= quota.gpu
+
+    @story
+    async def test_links_lead_to_pages(self, bench: Bench) -> None:
+        for link in bench.backend.links():
+            assert link.title
+            assert link.url.startswith(("https://", "http://"))
+
+    @story
     async def test_check_refuses_before_anything_is_made(self, bench: Bench) -> None:
         with pytest.raises(BadInput):
             await bench.submit("true", inputs={"train": "nonsense://x y"})

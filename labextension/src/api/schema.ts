@@ -418,6 +418,11 @@ export interface ILatestPoint {
   readonly time: number;
 }
 
+export interface ILink {
+  readonly title: string;
+  readonly url: string;
+}
+
 export interface IListedJob {
   readonly name: string;
   readonly id: string;
@@ -572,6 +577,7 @@ export interface IProfileView {
   readonly refused: string;
   readonly settings: Readonly<Record<string, unknown>>;
   readonly credentials: ICredentialsView;
+  readonly links: readonly ILink[];
 }
 
 export interface IProfiles {

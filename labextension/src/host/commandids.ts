@@ -9,6 +9,7 @@ export const COMMANDS = {
   stopJob: 'jupyter-pai:stop-job',
   showTrain: 'jupyter-pai:show-train',
   showExplorer: 'jupyter-pai:show-explorer',
+  showPlatforms: 'jupyter-pai:show-platforms',
   train: 'jupyter-pai:train',
   trainAgain: 'jupyter-pai:train-again',
   profiles: 'jupyter-pai:profiles',

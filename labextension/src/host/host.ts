@@ -22,6 +22,10 @@ export interface IHost {
   openJob?(jobId: string, back?: string): void;
   /** Open a comparison of several jobs. */
   compareJobs?(jobIds: readonly string[]): void;
+  /** Open a folder of a storage in the Explorer, with the account of a profile; empty if it needs none. */
+  openStorage?(uri: string, profile: string): void;
+  /** Open the form of a profile. */
+  editProfile?(name: string): void;
   /** Open a file, by its path below the server root. */
   openFile?(path: string): void;
   /** Open a page of this server in a tab, by its URL. */

@@ -67,6 +67,14 @@ export class LabHost implements IHost {
     void this.app.commands.execute(COMMANDS.compareJobs, { ids: [...ids] });
   }
 
+  openStorage(uri: string, profile: string): void {
+    void this.app.commands.execute(COMMANDS.showExplorer, { uri, profile });
+  }
+
+  editProfile(profile: string): void {
+    void this.app.commands.execute(COMMANDS.profiles, { profile });
+  }
+
   openFile(path: string): void {
     void this.app.commands.execute('docmanager:open', { path });
   }

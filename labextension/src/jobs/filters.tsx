@@ -34,7 +34,7 @@ export function JobFilters(props: IProps): React.JSX.Element {
   return (
     <div className="jp-pai-JobFilters" role="search" aria-label={trans.__('Filter jobs')}>
       <SearchField label={trans.__('Search by name')} value={query.name} onChange={name => search({ name })} />
-      <StatusChoice {...props} />
+      <StatusChoice statuses={query.statuses} onChange={statuses => search({ statuses })} trans={trans} />
       <Order {...props} />
       <Backends {...props} />
       <Notebooks {...props} />
@@ -62,7 +62,7 @@ interface ISearchFieldProps {
 }
 
 /** A search field that applies its text after a pause in typing. */
-function SearchField({ label, value, onChange, options }: ISearchFieldProps): React.JSX.Element {
+export function SearchField({ label, value, onChange, options }: ISearchFieldProps): React.JSX.Element {
   const [text, setText] = React.useState(value);
   const latest = React.useRef(onChange);
   latest.current = onChange;
@@ -87,12 +87,19 @@ function SearchField({ label, value, onChange, options }: ISearchFieldProps): Re
   );
 }
 
-function StatusChoice({ query, search, trans }: IProps): React.JSX.Element {
-  const value = query.statuses.length > 1 ? 'live' : (query.statuses[0] ?? '');
-  const onChange = (choice: string) =>
-    search({ statuses: choice === 'live' ? ACTIVE : STATUSES.filter(status => status === choice) });
+interface IStatusChoiceProps {
+  /** Those to show; none for all. */
+  readonly statuses: readonly JobStatus[];
+  readonly onChange: (statuses: readonly JobStatus[]) => void;
+  readonly trans: TranslationBundle;
+}
+
+export function StatusChoice({ statuses, onChange, trans }: IStatusChoiceProps): React.JSX.Element {
+  const value = statuses.length > 1 ? 'live' : (statuses[0] ?? '');
+  const choose = (choice: string) =>
+    onChange(choice === 'live' ? ACTIVE : STATUSES.filter(status => status === choice));
   return (
-    <select aria-label={trans.__('Status')} value={value} onChange={event => onChange(event.target.value)}>
+    <select aria-label={trans.__('Status')} value={value} onChange={event => choose(event.target.value)}>
       <option value="">{trans.__('Any status')}</option>
       <option value="live">{trans.__('Active')}</option>
       {STATUSES.map(status => (

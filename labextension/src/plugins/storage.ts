@@ -6,7 +6,7 @@ import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/applica
 import { ILabShell, ILayoutRestorer } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
 
-import { strings } from '../api/wire.js';
+import { string, strings } from '../api/wire.js';
 import { COMMANDS } from '../host/commandids.js';
 import { explorerIcon } from '../host/icons.js';
 import type { IContext } from '../ui/context.js';
@@ -21,7 +21,9 @@ const ARGS = {
       type: 'array',
       items: { type: 'string' },
       description: 'Files and folders to copy to a storage, below the server root. Default: only show the explorer.'
-    }
+    },
+    uri: { type: 'string', description: 'A folder of a storage to open, as a URI that ends with a slash.' },
+    profile: { type: 'string', description: 'The profile with its account. Default: none is needed.' }
   }
 };
 
@@ -59,11 +61,13 @@ export const explorerPlugin: JupyterFrontEndPlugin<void> = {
       label: trans.__('Show Data Explorer'),
       icon: explorerIcon,
       describedBy: { args: ARGS },
-      execute: async ({ paths }) => {
+      execute: async ({ paths, uri, profile }) => {
         reveal(app, labShell, panel);
         const explorer = await panel.load();
         if (paths) {
           await explorer.copyToFolder(strings(paths));
+        } else if (uri) {
+          await explorer.open(string(uri), string(profile));
         } else {
           explorer.focusWhenRendered();
         }

@@ -7,6 +7,7 @@ import { ILabShell, ILayoutRestorer } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
 
 import type { Json } from '../api/wire.js';
+import { string } from '../api/wire.js';
 import { COMMANDS } from '../host/commandids.js';
 import { trainIcon } from '../host/icons.js';
 import type { IContext } from '../ui/context.js';
@@ -23,6 +24,11 @@ const PATH = {
         'A notebook, script or folder, below the server root. Default: the active notebook or script, else the last active notebook, else the folder of the file browser.'
     }
   }
+};
+
+const PROFILE = {
+  type: 'object',
+  properties: { profile: { type: 'string', description: 'A profile to edit. Default: show all profiles.' } }
 };
 
 export const trainPlugin: JupyterFrontEndPlugin<ITrain> = {
@@ -72,10 +78,10 @@ export const trainPlugin: JupyterFrontEndPlugin<ITrain> = {
     app.commands.addCommand(COMMANDS.profiles, {
       label: page.trans.__('Profiles'),
       caption: page.trans.__('Platforms and accounts for training jobs'),
-      describedBy: { args: { type: 'object', properties: {} } },
-      execute: async () => {
+      describedBy: { args: PROFILE },
+      execute: async ({ profile }) => {
         reveal(app, labShell, panel);
-        (await panel.load()).showProfiles();
+        (await panel.load()).showProfiles(string(profile));
       }
     });
     return train;

@@ -10,8 +10,7 @@ import { choiceSource } from '../ui/fields/choices.js';
 import { focusFirstError, staysOpen } from '../ui/fields/fielderror.js';
 import { SchemaForm } from '../ui/fields/schemaform.js';
 import type { IEditing, ProfilesModel } from './model.js';
-import type { ICredentialsInfo } from './profiles.js';
-import { otherFields, splitFields } from './profiles.js';
+import { credentialsText, otherFields, splitFields } from './profiles.js';
 
 interface IProps extends IContext {
   readonly model: ProfilesModel;
@@ -204,16 +203,4 @@ function CredentialsFields({ model, host, editing, trans, id }: IProps & { id: s
       />
     </fieldset>
   );
-}
-
-/** Describe where the credentials of a profile are stored. */
-export function credentialsText(credentials: ICredentialsInfo, file: string, trans: IContext['trans']): string {
-  switch (credentials.storage) {
-    case 'keyring':
-      return trans.__('Credentials %1, stored in the keyring.', credentials.hint);
-    case 'file':
-      return trans.__('Credentials %1, stored in %2, readable only by you.', credentials.hint, file);
-    case '':
-      return trans.__('The credentials of this profile are not stored on this machine. Enter them again.');
-  }
 }

@@ -99,6 +99,14 @@ export class ProfilesModel {
     }
   }
 
+  /** Start editing the profile of a name, unless it is locked or another one has unsaved changes. */
+  edit(name: string): void {
+    const profile = this.profiles?.find(profile => profile.name === name);
+    if (profile && !profile.isLocked && !this.editing?.isDirty) {
+      this.startEditing(profile);
+    }
+  }
+
   /** Update the form. Errors stay until it is saved again. */
   updateForm(change: Partial<Pick<IEditing, 'name' | 'values' | 'credentials'>>): void {
     if (this.editing) {

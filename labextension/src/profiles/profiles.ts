@@ -2,13 +2,22 @@
  * Types and parsers of profiles and of the platforms they belong to.
  */
 
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import { safeLink } from '../api/jobhistory.js';
 import type { Json } from '../api/wire.js';
-import { list, record, string } from '../api/wire.js';
+import { list, record, string, strings } from '../api/wire.js';
 
 /** Own credentials of a profile: where they are stored, and a hint that identifies them. */
 export interface ICredentialsInfo {
   readonly storage: '' | 'keyring' | 'file';
   readonly hint: string;
+}
+
+/** A page of a platform, such as its console. */
+export interface ILink {
+  readonly title: string;
+  readonly url: string;
 }
 
 /**
@@ -27,6 +36,7 @@ export interface IProfileView {
   readonly credentials: ICredentialsInfo;
   /** True if it has its own credentials, even if they are not stored on this machine. */
   readonly hasOwnCredentials: boolean;
+  readonly links: readonly ILink[];
 }
 
 /**
@@ -36,6 +46,7 @@ export interface IProfileView {
 export interface IPlatform {
   readonly name: string;
   readonly title: string;
+  readonly capabilities: readonly string[];
   readonly settings: Json;
   readonly credentials: Json | null;
 }
@@ -71,7 +82,11 @@ export function parseProfiles(value: unknown): readonly [readonly IProfileView[]
         storage: storage === 'keyring' || storage === 'file' ? storage : '',
         hint: string(credentials['hint'])
       } as const,
-      hasOwnCredentials: string(settings['own_credentials']) !== ''
+      hasOwnCredentials: string(settings['own_credentials']) !== '',
+      links: list(data['links']).flatMap(value => {
+        const url = safeLink(string(record(value)['url']));
+        return url ? [{ title: string(record(value)['title']), url }] : [];
+      })
     };
   });
   return [profiles, string(response['credentials_file'])];
@@ -85,6 +100,7 @@ export function parsePlatforms(value: unknown): readonly IPlatform[] {
     return {
       name: string(data['name']),
       title: string(data['title']) || string(data['name']),
+      capabilities: strings(data['capabilities']),
       settings: record(data['settings']),
       credentials: Object.keys(record(credentials['properties'])).length ? credentials : null
     };
@@ -134,6 +150,18 @@ export function summaryOf(profile: IProfileView, platform: IPlatform | undefined
     .filter(value => value !== undefined)
     .map(String)
     .join(', ');
+}
+
+/** Describe where the credentials of a profile are stored. */
+export function credentialsText(credentials: ICredentialsInfo, file: string, trans: TranslationBundle): string {
+  switch (credentials.storage) {
+    case 'keyring':
+      return trans.__('Credentials %1, stored in the keyring.', credentials.hint);
+    case 'file':
+      return trans.__('Credentials %1, stored in %2, readable only by you.', credentials.hint, file);
+    case '':
+      return trans.__('The credentials of this profile are not stored on this machine. Enter them again.');
+  }
 }
 
 /** Return the changes that turn `before` into `now`; null removes a key. */

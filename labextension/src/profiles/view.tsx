@@ -7,15 +7,17 @@ import * as React from 'react';
 import type { IContext } from '../ui/context.js';
 import { ErrorMessage } from '../ui/errormessage.js';
 import { useKeptFocus } from '../ui/hooks.js';
-import { credentialsText, ProfileForm } from './form.js';
+import { ProfileForm } from './form.js';
 import { ProfilesModel } from './model.js';
 import type { IPlatform, IProfileView } from './profiles.js';
-import { summaryOf } from './profiles.js';
+import { credentialsText, summaryOf } from './profiles.js';
 import { TestResults } from './testresults.js';
 
 const ADD_BUTTON = '.jp-pai-Profiles-add';
 
 interface IProfilesActions {
+  /** A profile to edit; each new object opens its form. */
+  readonly edited?: { readonly name: string } | null;
   /** Called when a profile is chosen for jobs to use. Without it, no profile can be chosen. */
   readonly onChosen?: (profile: string) => void;
   /** Called when the page is closed. Without it, the page cannot be closed. */
@@ -33,7 +35,7 @@ export function profilesView(context: IContext): (actions: IProfilesActions) => 
 }
 
 function Profiles(props: IProps): React.JSX.Element {
-  const { model, trans, onClose } = props;
+  const { model, trans, edited, onClose } = props;
   const [, redraw] = React.useReducer((n: number) => n + 1, 0);
   const [status, setStatus] = React.useState('');
   const [isChoosing, setChoosing] = React.useState(false);
@@ -42,9 +44,9 @@ function Profiles(props: IProps): React.JSX.Element {
   React.useEffect(() => {
     const slot = () => redraw();
     model.changed.connect(slot);
-    void model.load();
     return () => void model.changed.disconnect(slot);
   }, [model]);
+  React.useEffect(() => void model.load().then(() => edited && model.edit(edited.name)), [model, edited]);
   const returnTo = useReturningFocus(box, model);
   const onSaved = (name: string) => {
     const credentials = model.profiles?.find(profile => profile.name === name)?.credentials;

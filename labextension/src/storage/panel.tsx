@@ -62,6 +62,18 @@ export class ExplorerPanel extends ReactWidget {
     return copyToFolder(this.context, paths, this.report);
   }
 
+  /** Open a folder, with the account of a profile, and focus it. */
+  async open(uri: string, profile: string): Promise<void> {
+    const { model } = this.context;
+    const find = () => model.roots?.find(root => root.uri === uri && root.profile === profile);
+    if (!find()) {
+      await model.loadRoots();
+    }
+    const opening = model.open(uri, find());
+    this.focusWhenRendered();
+    await opening;
+  }
+
   /** Focus the explorer once it is rendered. */
   focusWhenRendered(): void {
     this.isFocusPending = true;

@@ -4,10 +4,10 @@
 
 import * as React from 'react';
 
-import type { IEngine, IErrorMessage } from '../api/engine.js';
-import { errorMessageOf } from '../api/engine.js';
+import type { IErrorMessage } from '../api/engine.js';
 import type { ITabProps } from '../ui/context.js';
 import { useTask } from '../ui/hooks.js';
+import { usePolling } from '../ui/polling.js';
 import type { IPlatformBoard, IPlatformBoards } from './platformboards.js';
 import { isNotFound, occupiedSlots, parsePlatformBoards } from './platformboards.js';
 
@@ -40,7 +40,8 @@ export interface IPlatformModel {
 export function usePlatformModel({ engine, model, isVisible }: ITabProps): IPlatformModel {
   const { jobId } = model;
   const profile = model.job?.profile ?? '';
-  const polling = usePolling(engine, jobId, isVisible);
+  const fetch = async () => parsePlatformBoards(await engine.call('platform_boards', { job: jobId }));
+  const polling = usePolling(fetch, isVisible, pollInterval);
   const task = useTask();
   const [action, setAction] = React.useState<PlatformAction | null>(null);
   const [occupied, setOccupied] = React.useState<readonly IPlatformBoard[] | null>(null);
@@ -74,7 +75,7 @@ export function usePlatformModel({ engine, model, isVisible }: ITabProps): IPlat
     }
   };
   return {
-    state: polling.state,
+    state: polling.value,
     action,
     error: task.error ?? (action ? null : polling.error),
     occupied: action ? null : occupied,
@@ -105,56 +106,6 @@ async function retryWhileFull(open: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
-interface IPolling {
-  readonly state: IPlatformBoards | null;
-  readonly error: IErrorMessage | null;
-  readonly poll: () => Promise<void>;
-  /** Discard poll results during an action, since they may be outdated. */
-  readonly hold: (isHeld: boolean) => void;
-}
-
-function usePolling(engine: IEngine, jobId: string, isVisible: boolean): IPolling {
-  const [state, setState] = React.useState<IPlatformBoards | null>(null);
-  const [error, setError] = React.useState<IErrorMessage | null>(null);
-  const version = React.useRef(0);
-  const isHeld = React.useRef(false);
-  const poll = React.useCallback(async () => {
-    const current = ++version.current;
-    const isCurrent = () => current === version.current && !isHeld.current;
-    try {
-      const boards = parsePlatformBoards(await engine.call('platform_boards', { job: jobId }));
-      if (isCurrent()) {
-        setState(boards);
-        setError(null);
-      }
-    } catch (error) {
-      if (isCurrent()) {
-        setError(errorMessageOf(error));
-      }
-    }
-  }, [engine, jobId]);
-  const isStarting = state?.boards.some(board => board.status === 'starting') ?? false;
-  React.useEffect(() => {
-    if (!isVisible) {
-      return;
-    }
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let isStopped = false;
-    const repeat = async () => {
-      await poll();
-      if (!isStopped) {
-        timer = setTimeout(() => void repeat(), isStarting ? POLL_WHILE_STARTING : POLL_INTERVAL);
-      }
-    };
-    void repeat();
-    return () => {
-      isStopped = true;
-      clearTimeout(timer);
-    };
-  }, [poll, isVisible, isStarting]);
-  const hold = (held: boolean) => {
-    version.current += 1;
-    isHeld.current = held;
-  };
-  return { state, error, poll, hold };
+function pollInterval(state: IPlatformBoards | null): number {
+  return state?.boards.some(board => board.status === 'starting') ? POLL_WHILE_STARTING : POLL_INTERVAL;
 }

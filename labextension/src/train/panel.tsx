@@ -14,6 +14,7 @@ import { TrainPanelModel } from './panelmodel.js';
 
 /** Renders the profiles page. */
 type ProfilesView = (actions: {
+  readonly edited: { readonly name: string } | null;
   readonly onChosen: (profile: string) => void;
   readonly onClose: () => void;
 }) => React.JSX.Element;
@@ -45,9 +46,10 @@ export class TrainPanel extends ReactWidget {
     await opening;
   }
 
-  /** Show the profiles page instead of the form. */
-  showProfiles(): void {
+  /** Show the profiles page instead of the form, and edit a profile if one is named. */
+  showProfiles(edited = ''): void {
     this.isOnProfiles = true;
+    this.edited = edited ? { name: edited } : null;
     this.update();
     this.focusWhenRendered();
   }
@@ -60,7 +62,11 @@ export class TrainPanel extends ReactWidget {
 
   protected override render(): React.JSX.Element {
     return this.isOnProfiles ? (
-      this.profilesView({ onChosen: name => this.choose(name), onClose: () => this.leaveProfiles() })
+      this.profilesView({
+        edited: this.edited,
+        onChosen: name => this.choose(name),
+        onClose: () => this.leaveProfiles()
+      })
     ) : (
       <TrainForm {...this.context} model={this.model} onProfiles={() => this.showProfiles()} />
     );
@@ -90,6 +96,7 @@ export class TrainPanel extends ReactWidget {
   }
 
   private isOnProfiles = false;
+  private edited: { readonly name: string } | null = null;
   private readonly controller = new AbortController();
   private readonly visibility: VisibilityObserver;
 }

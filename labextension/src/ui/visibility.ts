@@ -40,6 +40,19 @@ export class VisibilityObserver {
   private isInViewport = false;
 }
 
+/** Return whether an element is visible: in the viewport, in a shown panel and on a visible page. */
+export function useVisibility(element: React.RefObject<Element>): boolean {
+  const [isVisible, setVisible] = React.useState(false);
+  React.useEffect(() => {
+    if (!element.current) {
+      return;
+    }
+    const observer = new VisibilityObserver(element.current, setVisible);
+    return () => observer.dispose();
+  }, [element]);
+  return isVisible;
+}
+
 // Charts are drawn slightly before they scroll into view.
 const MARGIN = '200px';
 

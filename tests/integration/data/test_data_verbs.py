@@ -215,6 +215,20 @@ def test_listing_includes_parent_folders(engine: EmbeddedClient, pai: StandIn, t
     assert result[-2]["uri"] == tmp_path.as_uri() + "/"
 
 
+def test_storages_of_a_profile_are_those_of_its_jobs(engine: EmbeddedClient, pai: StandIn) -> None:
+    def schemes(profile: str) -> set[str]:
+        return {root["scheme"] for root in engine.call("storages", profile=profile)["storages"]}
+
+    assert schemes("local") == {"file"}  # Jobs of this machine read its files.
+    assert schemes("pai") == {"oss"}
+    assert schemes("") == {"file", "oss"}
+    pai.forget_requests()
+    schemes("local")
+    assert pai.requests == []
+    with pytest.raises(NotFound, match="nothing"):
+        schemes("nothing")
+
+
 def test_storages_list_their_start_folders(engine: EmbeddedClient, pai: StandIn) -> None:
     result = engine.call("storages")["storages"]
     assert [(one["scheme"], one["profile"], one["title"]) for one in result] == [

@@ -115,6 +115,35 @@ def test_killed_job_frees_its_slot(two_cores: EmbeddedClient, tmp_path: Path) ->
     assert {held.job.wait().status for held in (running, waiting)} == {"failed"}
 
 
+def free(engine: EmbeddedClient) -> tuple[float, int, int]:
+    """Return the free cores, GiB of memory and GPUs of this machine, and check that no request lists types."""
+    reply = engine.call("instances", profile="local", quotas_only=True)
+    (machine,) = reply["quotas"]
+    assert reply["instances"] == []
+    assert (machine["cpu"], machine["memory"], machine["gpu"]) == (2, 8 << 30, 0)
+    return machine["free_cpu"], machine["free_memory"] >> 30, machine["free_gpu"]
+
+
+def test_machine_shows_what_running_jobs_leave_free(two_cores: EmbeddedClient, tmp_path: Path) -> None:
+    assert free(two_cores) == (2, 8, 0)
+    running = HeldJob(two_cores, tmp_path / "running", cpu=1.5, memory="6GiB")
+    status(running.job, "running")
+    waiting = HeldJob(two_cores, tmp_path / "waiting", cpu=2)
+    status(waiting.job, "queued")
+    assert free(two_cores) == (0.5, 2, 0)
+    running.release()
+    waiting.release()
+    until(lambda: free(two_cores) == (2, 8, 0))
+
+
+def test_killed_job_does_not_count_as_running(two_cores: EmbeddedClient, tmp_path: Path) -> None:
+    killed = HeldJob(two_cores, tmp_path / "killed", cpu=2)
+    status(killed.job, "running")
+    assert free(two_cores)[0] == 0
+    power_off(killed.job.id)
+    until(lambda: free(two_cores)[0] == 2)
+
+
 def test_queued_job_starts_without_an_engine(home: Home, tmp_path: Path) -> None:
     engine = EmbeddedClient()
     engine.call("set_profile", profile="local", body={"values": {"backend": "local", "max_cpu": 1}})

@@ -68,6 +68,35 @@ async def test_platform_replies_conform_to_the_openapi_document(jp_fetch: Any, p
     assert document.checked >= ON_PLATFORMS
 
 
+async def test_quotas_are_listed_without_the_instance_types(jp_fetch: Any, pai: StandIn) -> None:
+    pai.forget_requests()
+    reply = await ask(jp_fetch, "GET", "instances", profile="pai", quotas_only="true")
+    assert ([one["id"] for one in reply["quotas"]], reply["instances"]) == (["quota1stand", "quota2empty"], [])
+    assert pai.count() == pai.count("paistudio", "ListQuotas") == 1
+
+
+async def test_profiles_have_links_to_their_platform(jp_fetch: Any, pai: StandIn) -> None:
+    pai.forget_requests()
+    reply = await ask(jp_fetch, "GET", "profiles")
+    links = {profile["name"]: profile["links"] for profile in reply["profiles"]}
+    (link,) = links["pai"]
+    assert link["title"] == "PAI console"
+    query = "regionId={region_id}&workspaceId={workspace_id}".format(**pai.settings())
+    assert link["url"] == f"https://pai.console.aliyun.com/?{query}#/training/jobs"
+    assert links["local"] == []
+    assert pai.requests == []
+
+
+async def test_profile_with_an_incomplete_platform_has_no_links(jp_fetch: Any, pai: StandIn) -> None:
+    await ask(jp_fetch, "PUT", "profiles", "half", body={"values": {"backend": "pai"}})
+    reply = await ask(jp_fetch, "GET", "profiles")
+    assert {profile["name"]: bool(profile["links"]) for profile in reply["profiles"]} == {
+        "local": False,
+        "pai": True,
+        "half": False,
+    }
+
+
 async def test_local_tensorboard_shows_a_platform_job(jp_fetch: Any, pai: StandIn) -> None:
     code = """
 import os, sys

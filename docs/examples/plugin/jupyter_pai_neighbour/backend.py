@@ -33,6 +33,7 @@ from jupyter_pai import (
     PlatformEvent,
     Prepared,
     ProfileSettings,
+    Quota,
     RemoteBackend,
     RemoteJob,
     Report,
@@ -57,6 +58,7 @@ __all__ = ["NeighbourBackend", "NeighbourOptions", "NeighbourSettings"]
 _REPORTS = TypeAdapter(dict[str, Report])
 _INSTANCES = TypeAdapter(list[Instance])
 _MACHINES = TypeAdapter(list[InstanceType])
+_QUOTAS = TypeAdapter(list[Quota])
 _EVENTS = TypeAdapter(list[PlatformEvent])
 
 
@@ -278,6 +280,9 @@ class NeighbourBackend(RemoteBackend):
 
     async def instance_types(self) -> list[InstanceType]:
         return _MACHINES.validate_python((await self._ask("GET", "/machine"))["instances"])
+
+    async def quotas(self) -> list[Quota]:
+        return _QUOTAS.validate_python((await self._ask("GET", "/machine"))["quotas"])
 
     def examine(self) -> list[Finding]:
         async def ask() -> dict[str, Any]:

@@ -41,6 +41,7 @@ from jupyter_pai import (
     JobFolder,
     JobStatus,
     PlatformEvent,
+    Quota,
     Report,
     Secret,
     errors,
@@ -60,7 +61,7 @@ __all__ = ["Neighbour", "main"]
 _PIECE = 1 << 18
 _MOST, _LARGEST_CODE = 1 << 40, 1 << 30
 _REPORTS, _MACHINES = TypeAdapter(dict[str, Report]), TypeAdapter(list[InstanceType])
-_INSTANCES = TypeAdapter(list[Instance])
+_INSTANCES, _QUOTAS = TypeAdapter(list[Instance]), TypeAdapter(list[Quota])
 _EVENTS = TypeAdapter(list[PlatformEvent])
 
 
@@ -369,8 +370,9 @@ class _Files(_Handler):
 class _Machine(_Handler):
     async def get(self) -> None:
         found = _MACHINES.dump_python(await self.neighbour.local.instance_types(), mode="json")
+        free = _QUOTAS.dump_python(await self.neighbour.local.quotas(), mode="json")
         processors = sorted(os.sched_getaffinity(0))
-        self.finish({"host": socket.gethostname(), "instances": found, "processors": processors})
+        self.finish({"host": socket.gethostname(), "instances": found, "quotas": free, "processors": processors})
 
 
 def _application(neighbour: Neighbour) -> Application:

@@ -9,8 +9,9 @@ import type { IEngine } from '../../api/engine.js';
 import { ErrorMessage } from '../../ui/errormessage.js';
 import { count } from '../../ui/format.js';
 import { useQuery } from '../../ui/hooks.js';
-import type { Column, IInstances, IInstanceType, IOrder, IPrice, IQuota } from './instancetypes.js';
+import type { Column, IInstances, IInstanceType, IOrder, IPrice } from './instancetypes.js';
 import { filterTypes, gibibytes, parseInstances, sortTypes } from './instancetypes.js';
+import { QuotaList } from './quotas.js';
 
 interface IProps {
   readonly engine: IEngine;
@@ -306,26 +307,9 @@ function TableFooter({ trans, instances }: IProps & { readonly instances: IInsta
       {instances.quotas.length > 0 && (
         <section aria-label={trans.__('Quotas')}>
           <p className="jp-pai-Fields-head">{trans.__('Quotas')}</p>
-          <ul className="jp-pai-Instances-quotas">
-            {instances.quotas.map(quota => (
-              <li key={quota.id}>
-                <span>{quota.name || quota.id}</span>{' '}
-                <span className="jp-pai-Fields-note">{freeText(quota, trans)}</span>
-              </li>
-            ))}
-          </ul>
+          <QuotaList quotas={instances.quotas} trans={trans} />
         </section>
       )}
     </>
   );
-}
-
-function freeText(quota: IQuota, trans: TranslationBundle): string {
-  const { cpu, memory, gpu, freeCpu, freeMemory, freeGpu, gpuName } = quota;
-  const parts = [
-    trans.__('%1 of %2 cores', freeCpu, cpu),
-    `${trans.__('%1 of %2', gibibytes(freeMemory), gibibytes(memory))} GiB`,
-    ...(gpu ? [`${trans.__('%1 of %2', freeGpu, gpu)} ${gpuName || 'GPU'}`] : [])
-  ];
-  return trans.__('available: %1', parts.join(', '));
 }

@@ -26,10 +26,11 @@ export interface IPrice {
   readonly currency: string;
 }
 
-/** Reserved resources of the account. */
+/** Resources reserved for the account, or a machine that runs its jobs. `status` is the platform's own. */
 export interface IQuota {
   readonly id: string;
   readonly name: string;
+  readonly status: string;
   readonly cpu: number;
   readonly memory: number;
   readonly gpu: number;
@@ -85,6 +86,7 @@ function parseQuota(data: Json): IQuota {
   return {
     id: string(data['id']),
     name: string(data['name']),
+    status: string(data['status']),
     cpu: number(data['cpu']) ?? 0,
     memory: number(data['memory']) ?? 0,
     gpu: number(data['gpu']) ?? 0,
