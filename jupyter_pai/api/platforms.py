@@ -122,7 +122,7 @@ async def images(
 @endpoint("GET", "/choices")
 async def choices(
     context: Context,
-    name: Annotated[str, "The list: the value of `x-choices` in the schema of a field."],
+    name: Annotated[str, "The list: the value of `x-choices` in the schema of a field."] = "",
     profile: Annotated[str, "The profile. Default: the default profile."] = "",
     backend: Annotated[str, "Or a backend, for its default profile."] = "",
     refresh: Annotated[bool, "Request the list again, even if it is less than a minute old."] = False,

@@ -213,7 +213,7 @@ def test_rest_api_lists_the_plugin(den: Cli, folder: Path) -> None:
         profiles = server.rest("GET", "/pai/api/v1/profiles")["profiles"]
         assert "neighbour" in {profile["settings"].get("backend") for profile in profiles}
         (kind,) = (one for one in server.rest("GET", "/pai/api/v1/backends")["backends"] if one["name"] == "neighbour")
-        assert (kind["title"], kind["credentials"]) == ("A neighbour", None)
+        assert (kind["title"], [*kind["credentials"]["properties"]]) == ("A neighbour", ["user", "password"])
         assert kind["settings"]["properties"]["folder"]["title"] == "Shared folder"
         assert kind["settings"]["required"] == ["backend", "folder"]
         assert (kind["options"]["properties"]["nice"]["title"], kind["options"]["additionalProperties"]) == (

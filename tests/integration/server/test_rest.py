@@ -184,6 +184,7 @@ async def test_replies_conform_to_the_openapi_document(jp_fetch: Any, spec: dict
     assert not check("stop_tensorboard", await ask(jp_fetch, "DELETE", "tensorboards", board["id"]))["tensorboards"]
     check("doctor", await ask(jp_fetch, "GET", "doctor"))
     check("catalogue", await ask(jp_fetch, "GET", "catalogue"))
+    assert check("choices", await ask(jp_fetch, "GET", "choices", name="instance_types"))["choices"]
     check("give_tutorials", await ask(jp_fetch, "POST", "tutorials", body={}))
     check("engine_settings", await ask(jp_fetch, "GET", "settings"))
     check("set_engine_settings", await ask(jp_fetch, "PUT", "settings", body={"disk": {"limit": "1GB"}}))
