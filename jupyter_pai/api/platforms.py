@@ -69,8 +69,9 @@ async def instances(
     """List the instance types for jobs of a profile, and the account's quotas."""
     chosen = context.service.profiles.chosen(profile, backend)
     platform = context.service.profiles.backend(chosen)
+    listed: list[InstanceType] = []
     if quotas_only:
-        listed, quotas = [], await platform.quotas()
+        quotas = await platform.quotas()
     else:
         listed, quotas = await asyncio.gather(platform.instance_types(), platform.quotas())
     allowed = _allowed(context, "instance_types", listed, lambda kind: kind.name)
