@@ -44,6 +44,18 @@ def shared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
         yield folder
 
 
+def see_platforms(page: Page, job: str) -> None:
+    """The platforms show its machine, its files and its jobs."""
+    execute(page, "jupyter-pai:show-platforms")
+    den = page.locator(".jp-pai-Platforms li[data-profile=den]")
+    den.get_by_role("button", name="den", exact=True).click(timeout=LONG)
+    expect(den.get_by_role("region", name="Resources")).to_contain_text(re.compile("cores free"), timeout=LONG)
+    expect(den.get_by_role("button", name="data", exact=True)).to_be_visible(timeout=LONG)
+    opener = den.locator(f'[data-remote="{job}"]').get_by_role("button", name="Open train_")
+    expect(opener).to_be_visible(timeout=LONG)
+    execute(page, "jupyter-pai:show-jobs")
+
+
 def test_panel_offers_a_plugin_backend(shared: Path, lab: Lab, page: Page) -> None:
     lab.write("work/a.ipynb", "1")
     (lab.root / "work/train.py").write_text(SCRIPT)
@@ -116,16 +128,7 @@ def test_panel_offers_a_plugin_backend(shared: Path, lab: Lab, page: Page) -> No
     execute(page, "jupyter-pai:show-jobs")
     expect(page.locator(".jp-pai-JobRow")).to_contain_text(re.compile("train_.*succeeded"), timeout=LONG)
 
-    # The platforms show its machine, its jobs and its files.
-    execute(page, "jupyter-pai:show-platforms")
-    den = page.locator(".jp-pai-Platforms li[data-profile=den]")
-    den.get_by_role("button", name="den", exact=True).click(timeout=LONG)
-    expect(den.get_by_role("region", name="Resources")).to_contain_text(re.compile("cores free"), timeout=LONG)
-    expect(den.locator(f'[data-remote="{record["id"]}"]').get_by_role("button", name="Open train_")).to_be_visible(
-        timeout=LONG
-    )
-    expect(den.get_by_role("button", name="data", exact=True)).to_be_visible(timeout=LONG)
-    execute(page, "jupyter-pai:show-jobs")
+    see_platforms(page, record["id"])
 
     # The platform cannot delete it.
     job.get_by_role("button", name="Delete", exact=True).click()
