@@ -173,8 +173,11 @@ class RemoteBackendPromises(BackendPromises):
         if Capability.TERMINAL not in bench.backend.capabilities:
             return
         _job, remote_id = await bench.submit("sleep 1000")
+        async with asyncio.timeout(60):
+            while not (instances := await bench.backend.instances(remote_id)):
+                await asyncio.sleep(0.01)
         await bench.until(remote_id, lambda report: report.status is JobStatus.RUNNING)
-        terminal = await bench.backend.terminal(remote_id, (await bench.backend.instances(remote_id))[0].name)
+        terminal = await bench.backend.terminal(remote_id, instances[0].name)
         if isinstance(terminal, TerminalCommand):
             assert terminal.arguments
             assert all(word.isprintable() for word in terminal.arguments), "a terminal obeys control characters"
