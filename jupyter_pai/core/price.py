@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .i18n import _
 
-_TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]{3})?\s*")
+_TEXT = re.compile(r"\s*((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s*([A-Za-z]{3})?\s*")
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Price:
 
     @classmethod
     def parse(cls, value: object) -> Price:
-        """Parse `12.5 CNY`, or a number without a currency.
+        """Parse `12.5 CNY` or `1,200 CNY`, or a number without a currency.
 
         Raises:
             ValueError: if it is not a price.
@@ -40,7 +40,7 @@ class Price:
         match = None if isinstance(value, bool) else _TEXT.fullmatch(str(value))
         if not match:
             raise ValueError(_("Invalid price `{text}`: expected a value such as 12.5 CNY.").format(text=value))
-        return cls(float(match[1]), (match[2] or "").upper())
+        return cls(float(match[1].replace(",", "")), (match[2] or "").upper())
 
     def is_within(self, limit: Price) -> bool:
         """Return whether the price is at most `limit`. False if the currencies differ."""
@@ -50,4 +50,6 @@ class Price:
         return Price(self.amount * count, self.currency)
 
     def __str__(self) -> str:
-        return f"{self.amount:,.10g} {self.currency}".rstrip()
+        # `parse` reads this text, so it has no exponent.
+        amount = f"{self.amount:,.6f}".rstrip("0").rstrip(".")
+        return f"{amount} {self.currency}".rstrip()

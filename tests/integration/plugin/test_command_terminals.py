@@ -36,7 +36,7 @@ def test_command_is_printed_for_a_notebook_and_works(
     assert done.returncode == 0, done.stderr
     reply = json.loads(done.stdout)
     assert reply == {"instance": "worker-0", "kind": "command", "url": "", "command": command, "dialect": ""}
-    # Standard input is no terminal, as in a notebook.
+    # As in a notebook, standard input is not a terminal.
     assert f"worker-0:\n{command}\n" in cli("terminal", job.id).stdout
     assert engine.call("open_terminal", job=job.id) == reply
     subprocess.run(shlex.split(command), input=b"echo typed > go; exit\n", check=True)

@@ -15,6 +15,18 @@ def test_prices_are_parsed_and_shown(value: object, text: str) -> None:
     assert str(Price.parse(value)) == text
 
 
+@pytest.mark.parametrize("amount", [0, 0.25, 999, 1200.5, 1_000_000, 20_000_000_000])
+def test_shown_prices_are_read_again(amount: float) -> None:
+    """Profiles store a limit as it is shown."""
+    assert Price.parse(str(Price(amount, "CNY"))) == Price(amount, "CNY")
+
+
+@pytest.mark.parametrize("value", ["12,5 CNY", "1,20 CNY"])
+def test_decimal_commas_are_rejected(value: str) -> None:
+    with pytest.raises(ValueError, match="Invalid price"):
+        Price.parse(value)
+
+
 @pytest.mark.parametrize("value", ["", "CNY", "-1 CNY", "1 yuan", "¥1", "nan", "1e3 CNY", True, None, -1, float("inf")])
 def test_invalid_prices_are_rejected(value: object) -> None:
     with pytest.raises(ValueError, match="Invalid price"):

@@ -12,7 +12,7 @@ __all__ = ["NeighbourCredentials", "NeighbourLogin", "token"]
 
 
 class NeighbourLogin(BaseModel):
-    """What a user types."""
+    """The login form: user and password."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -21,14 +21,14 @@ class NeighbourLogin(BaseModel):
 
 
 class NeighbourCredentials(BaseModel):
-    """What is kept of it."""
+    """The stored credentials: user and token."""
 
     user: str
     token: SecretStr
 
 
 def token(note: Note, settings: ProfileSettings | None) -> str:
-    """The word by which the neighbour knows us: that of our login, else the one in its note. May block.
+    """Return the token for requests: that of the login, else the one in the note. May block.
 
     Raises:
         errors.CredentialsError: if it asks for a login, and there was none.

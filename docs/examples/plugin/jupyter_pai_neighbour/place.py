@@ -13,7 +13,7 @@ __all__ = ["Note", "Place"]
 
 
 class Note(NamedTuple):
-    """Where the neighbour listens, and the word by which it knows its friends; empty if it asks for a login."""
+    """The address of the neighbour, and the token for requests; empty if it asks for a login."""
 
     url: str
     token: str
