@@ -6,6 +6,7 @@ import * as React from 'react';
 
 import { ProfilesModel } from '../profiles/model.js';
 import type { IContext } from '../ui/context.js';
+import { useChanges } from '../ui/context.js';
 import { ErrorMessage } from '../ui/errormessage.js';
 import { useKeptFocus } from '../ui/hooks.js';
 import { PlatformProfile } from './profile.js';
@@ -21,14 +22,9 @@ const TOGGLE = '.jp-pai-Platforms-toggle';
 export function Platforms(props: IProps): React.JSX.Element {
   const { engine, trans, isVisible } = props;
   const model = React.useMemo(() => new ProfilesModel(engine, trans), [engine, trans]);
-  const [, redraw] = React.useReducer((n: number) => n + 1, 0);
   const box = React.useRef<HTMLElement>(null);
   useKeptFocus(box);
-  React.useEffect(() => {
-    const slot = () => redraw();
-    model.changed.connect(slot);
-    return () => void model.changed.disconnect(slot);
-  }, [model]);
+  useChanges(model);
   React.useEffect(() => {
     if (isVisible) {
       void model.load(); // They may have been edited meanwhile.

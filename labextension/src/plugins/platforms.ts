@@ -9,8 +9,7 @@ import { ICommandPalette } from '@jupyterlab/apputils';
 import { COMMANDS } from '../host/commandids.js';
 import { platformsIcon } from '../host/icons.js';
 import type { IContext } from '../ui/context.js';
-import { LazyWidget } from '../ui/lazywidget.js';
-import { addPanel, reveal } from './sidepanel.js';
+import { addPanel, makePanel, reveal } from './sidepanel.js';
 import { IPage } from './tokens.js';
 
 export const platformsPlugin: JupyterFrontEndPlugin<void> = {
@@ -28,11 +27,7 @@ export const platformsPlugin: JupyterFrontEndPlugin<void> = {
   ) => {
     const { trans } = page;
     const load = async () => new (await import('../platforms/panel.js')).PlatformsPanel(page);
-    const panel = new LazyWidget(load, trans);
-    panel.id = 'jp-pai-platforms';
-    panel.title.icon = platformsIcon;
-    panel.title.caption = trans.__('Platforms');
-    panel.node.setAttribute('aria-label', panel.title.caption);
+    const panel = makePanel(load, trans, 'jp-pai-platforms', platformsIcon, trans.__('Platforms'));
     void addPanel(app, labShell, restorer, panel, 552);
     app.commands.addCommand(COMMANDS.showPlatforms, {
       label: trans.__('Show Platforms'),

@@ -3,13 +3,33 @@
  */
 
 import type { ILabShell, ILayoutRestorer, JupyterFrontEnd } from '@jupyterlab/application';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import type { LabIcon } from '@jupyterlab/ui-components';
 import type { Widget } from '@lumino/widgets';
 import { TabPanel } from '@lumino/widgets';
+
+import { LazyWidget } from '../ui/lazywidget.js';
 
 /** Return the tabs of the file page of Notebook 7; null elsewhere. */
 export function filePage(app: JupyterFrontEnd, labShell: ILabShell | null): TabPanel | null {
   const [main] = labShell ? [] : app.shell.widgets('main');
   return main instanceof TabPanel ? main : null;
+}
+
+/** Return a panel whose content is created when it is first shown. */
+export function makePanel<T extends Widget>(
+  create: () => Promise<T>,
+  trans: TranslationBundle,
+  id: string,
+  icon: LabIcon,
+  caption: string
+): LazyWidget<T> {
+  const panel = new LazyWidget(create, trans);
+  panel.id = id;
+  panel.title.icon = icon;
+  panel.title.caption = caption;
+  panel.node.setAttribute('aria-label', caption);
+  return panel;
 }
 
 /** Add a panel; resolved when it is placed. Its title has an icon and a caption. */

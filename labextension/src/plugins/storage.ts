@@ -10,8 +10,7 @@ import { string, strings } from '../api/wire.js';
 import { COMMANDS } from '../host/commandids.js';
 import { explorerIcon } from '../host/icons.js';
 import type { IContext } from '../ui/context.js';
-import { LazyWidget } from '../ui/lazywidget.js';
-import { addPanel, reveal } from './sidepanel.js';
+import { addPanel, makePanel, reveal } from './sidepanel.js';
 import { IPage, ITrain } from './tokens.js';
 
 const ARGS = {
@@ -51,11 +50,7 @@ export const explorerPlugin: JupyterFrontEndPlugin<void> = {
       const explorer = { ...page, model: new ExplorerModel(page.engine), useInput };
       return new ExplorerPanel(explorer, path => app.serviceManager.contents.localPath(path));
     };
-    const panel = new LazyWidget(make, trans);
-    panel.id = 'jp-pai-explorer';
-    panel.title.icon = explorerIcon;
-    panel.title.caption = trans.__('Explorer');
-    panel.node.setAttribute('aria-label', panel.title.caption);
+    const panel = makePanel(make, trans, 'jp-pai-explorer', explorerIcon, trans.__('Explorer'));
     void addPanel(app, labShell, restorer, panel, 551);
     app.commands.addCommand(COMMANDS.showExplorer, {
       label: trans.__('Show Data Explorer'),

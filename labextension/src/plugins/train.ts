@@ -11,8 +11,7 @@ import { string } from '../api/wire.js';
 import { COMMANDS } from '../host/commandids.js';
 import { trainIcon } from '../host/icons.js';
 import type { IContext } from '../ui/context.js';
-import { LazyWidget } from '../ui/lazywidget.js';
-import { addPanel, reveal } from './sidepanel.js';
+import { addPanel, makePanel, reveal } from './sidepanel.js';
 import { IPage, ITrain } from './tokens.js';
 
 const PATH = {
@@ -52,11 +51,7 @@ export const trainPlugin: JupyterFrontEndPlugin<ITrain> = {
       ]);
       return new TrainPanel(page, profilesView(page));
     };
-    const panel = new LazyWidget(load, page.trans);
-    panel.id = 'jp-pai-train';
-    panel.title.icon = trainIcon;
-    panel.title.caption = page.trans.__('Train');
-    panel.node.setAttribute('aria-label', panel.title.caption);
+    const panel = makePanel(load, page.trans, 'jp-pai-train', trainIcon, page.trans.__('Train'));
     void addPanel(app, labShell, restorer, panel, 549);
     const train: ITrain = {
       open: async (path: string, request?: Json) => {

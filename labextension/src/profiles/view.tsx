@@ -5,6 +5,7 @@
 import * as React from 'react';
 
 import type { IContext } from '../ui/context.js';
+import { useChanges } from '../ui/context.js';
 import { ErrorMessage } from '../ui/errormessage.js';
 import { useKeptFocus } from '../ui/hooks.js';
 import { ProfileForm } from './form.js';
@@ -36,16 +37,11 @@ export function profilesView(context: IContext): (actions: IProfilesActions) => 
 
 function Profiles(props: IProps): React.JSX.Element {
   const { model, trans, edited, onClose } = props;
-  const [, redraw] = React.useReducer((n: number) => n + 1, 0);
   const [status, setStatus] = React.useState('');
   const [isChoosing, setChoosing] = React.useState(false);
   const box = React.useRef<HTMLElement>(null);
   useKeptFocus(box);
-  React.useEffect(() => {
-    const slot = () => redraw();
-    model.changed.connect(slot);
-    return () => void model.changed.disconnect(slot);
-  }, [model]);
+  useChanges(model);
   React.useEffect(() => void model.load().then(() => edited && model.edit(edited.name)), [model, edited]);
   const returnTo = useReturningFocus(box, model);
   const onSaved = (name: string) => {

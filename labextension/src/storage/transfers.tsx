@@ -5,6 +5,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
+import { useChanges } from '../ui/context.js';
 import { plural, size } from '../ui/format.js';
 import type { ConflictAnswer, Transfer, Transfers } from './transfermodel.js';
 
@@ -17,12 +18,7 @@ interface IProps {
 const MAX_NAMES = 3;
 
 export function TransferList({ transfers, trans }: IProps): React.JSX.Element | null {
-  const [, redraw] = React.useReducer((n: number) => n + 1, 0);
-  React.useEffect(() => {
-    const slot = () => redraw();
-    transfers.changed.connect(slot);
-    return () => void transfers.changed.disconnect(slot);
-  }, [transfers]);
+  useChanges(transfers);
   if (transfers.all.length === 0) {
     return null;
   }

@@ -4,6 +4,7 @@
 
 import * as React from 'react';
 
+import { useChanges } from '../ui/context.js';
 import { count, plural } from '../ui/format.js';
 import { useKeptFocus } from '../ui/hooks.js';
 import { popUp } from '../ui/menu.js';
@@ -23,15 +24,12 @@ interface IProps extends IExplorerContext {
 
 export function Explorer(props: IProps): React.JSX.Element {
   const { model, trans, message, report } = props;
-  const [, redraw] = React.useReducer((n: number) => n + 1, 0);
   const [isDragOver, setDragOver] = React.useState(false);
+  useChanges(model);
   React.useEffect(() => {
-    const slot = () => redraw();
-    model.changed.connect(slot);
     if (!model.roots) {
       void model.loadRoots();
     }
-    return () => void model.changed.disconnect(slot);
   }, [model]);
   const { location, error } = model;
   const box = React.useRef<HTMLElement>(null);

@@ -7,6 +7,7 @@ import * as React from 'react';
 import { record } from '../api/wire.js';
 import { CodeFormats } from '../job/recipe.js';
 import type { IContext } from '../ui/context.js';
+import { useChanges } from '../ui/context.js';
 import { focusFirstError } from '../ui/fields/fielderror.js';
 import { useKeptFocus, useQuery } from '../ui/hooks.js';
 import { AdvancedSection } from './advanced.js';
@@ -32,14 +33,9 @@ interface IProps extends IContext {
 
 export function TrainForm(props: IProps): React.JSX.Element {
   const { model, host, trans } = props;
-  const [, redraw] = React.useReducer((n: number) => n + 1, 0);
   const box = React.useRef<HTMLElement>(null);
   useKeptFocus(box);
-  React.useEffect(() => {
-    const slot = () => redraw();
-    model.changed.connect(slot);
-    return () => void model.changed.disconnect(slot);
-  }, [model]);
+  useChanges(model);
   const { form } = model;
   const isRefused = form?.draft === null && hasErrors(form.errors);
   const submit = (isAnyway = false) => {

@@ -3,6 +3,7 @@
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
+import type { ISignal } from '@lumino/signaling';
 import * as React from 'react';
 
 import type { IEngine } from '../api/engine.js';
@@ -33,8 +34,8 @@ export interface ITabProps extends IContext {
   readonly openLog?: (instance: string) => void;
 }
 
-/** Render again whenever the model changes. */
-export function useChanges(model: JobModel): void {
+/** Render again whenever a model changes. */
+export function useChanges(model: { readonly changed: ISignal<unknown, unknown> }): void {
   const [, redraw] = React.useReducer((n: number) => n + 1, 0);
   React.useEffect(() => {
     const slot = () => redraw();
