@@ -77,7 +77,7 @@ class Submitter:
         self.staged = StagedPlans(watcher.timings.staged)
         self._file_cache = FileMemory()
 
-    async def preview(self, request: SubmitRequest, *, quick: bool = False) -> Preview:
+    async def preview(self, request: SubmitRequest, *, quick: bool) -> Preview:
         """Return what `submit` would do, without doing it. `quick` skips the scan of files for secrets.
 
         Raises:

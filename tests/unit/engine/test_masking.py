@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
@@ -24,11 +23,10 @@ from jupyter_pai.jobs.events import MetricPoint
 from jupyter_pai.jobs.job import JobStatus
 from jupyter_pai.jobs.limits import LONGEST_TEXT
 from jupyter_pai.jobs.logs.file import LogFile
-from jupyter_pai.jobs.state_dir import Home, JobFolder
+from jupyter_pai.jobs.state_dir import JobFolder
 from jupyter_pai.jobs.store.store import Store
 
-from ..jobs.test_store import job
-from .test_remote_sync import NOW, Platform, fetch, sync
+from .test_remote_sync import NOW, Platform, fetch, place as place, platform as platform, store as store, sync
 
 VALUE = "tok-3n/Zt wörd&9"
 RAW = VALUE.encode()
@@ -38,26 +36,6 @@ MASK = b"[secret TOKEN]"
 LOG = b"\n".join(
     [b"start to", b"a " + RAW + b" z", base64.b64encode(RAW), RAW.hex().encode(), quote(VALUE).encode(), RAW[:5], RAW]
 )
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> JobFolder:
-    folder = Home(tmp_path / "state").job("aaaa")
-    folder.path.mkdir(parents=True)
-    return folder
-
-
-@pytest.fixture
-def platform(folder: JobFolder) -> Platform:
-    return Platform(Home(folder.path.parent.parent))
-
-
-@pytest.fixture
-def jobs(folder: JobFolder) -> Iterator[Store]:
-    opened = Store(folder.path.parent.parent / "pai.sqlite3")
-    opened.jobs.insert(job(), "key", "").result()
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -71,9 +49,9 @@ def no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
 
 
-def known(folder: JobFolder) -> JobSecrets:
+def known(place: JobFolder) -> JobSecrets:
     """The secrets in the process that has submitted the job."""
-    return JobSecrets(folder, NAMES, values=SECRETS)
+    return JobSecrets(place, NAMES, values=SECRETS)
 
 
 def whole(data: bytes) -> bytes:
@@ -82,9 +60,9 @@ def whole(data: bytes) -> bytes:
     return secret_filter.feed(data) + secret_filter.finish()
 
 
-def stored(folder: JobFolder) -> bytes:
+def stored(place: JobFolder) -> bytes:
     """Everything in the folder of the job."""
-    return b"".join(path.read_bytes() for path in folder.path.rglob("*") if path.is_file())
+    return b"".join(path.read_bytes() for path in place.path.rglob("*") if path.is_file())
 
 
 # Logs.
@@ -92,63 +70,63 @@ def stored(folder: JobFolder) -> bytes:
 
 @pytest.mark.parametrize("killed", [False, True])
 @pytest.mark.parametrize("piece", [1, 2, 3, 7, 16, 40, 1000])
-def test_log_is_masked_wherever_it_is_split(folder: JobFolder, platform: Platform, piece: int, killed: bool) -> None:
+def test_log_is_masked_wherever_it_is_split(place: JobFolder, platform: Platform, piece: int, killed: bool) -> None:
     """With `killed`, each fetch is by another process, and each second one was killed before it stored its position."""
     platform.piece = piece
-    log, cursors, before = RemoteLog(folder, known(folder)), folder.path / "log.cursors", ""
+    log, cursors, before = RemoteLog(place, known(place)), place.path / "log.cursors", ""
     for end in range(1, len(LOG) + 1):
         platform.logs = {"worker-0": LOG[:end]}
         fetch(log, platform)
-        assert RAW[:5] not in stored(folder).replace(b"\n" + RAW[:5] + b"\n", b"")
+        assert RAW[:5] not in stored(place).replace(b"\n" + RAW[:5] + b"\n", b"")
         if killed:
             if before and end % 2:
                 cursors.write_text(before)
             before = cursors.read_text() if cursors.exists() else ""
-            log = RemoteLog(folder, known(folder))
+            log = RemoteLog(place, known(place))
     fetch(log, platform)
     log.finish()
-    assert (folder.log / "worker-0").read_bytes() == whole(LOG)
+    assert (place.log / "worker-0").read_bytes() == whole(LOG)
     assert whole(LOG).count(MASK) == 5
     # What comes after the end that was seen is appended.
     platform.logs = {"worker-0": LOG + b"\nmore\n"}
-    fetch(RemoteLog(folder, known(folder)), platform)
-    assert (folder.log / "worker-0").read_bytes() == whole(LOG) + b"\nmore\n"
+    fetch(RemoteLog(place, known(place)), platform)
+    assert (place.log / "worker-0").read_bytes() == whole(LOG) + b"\nmore\n"
 
 
-def test_held_back_end_is_fetched_again_and_not_stored(folder: JobFolder, platform: Platform) -> None:
+def test_held_back_end_is_fetched_again_and_not_stored(place: JobFolder, platform: Platform) -> None:
     platform.piece, platform.logs = 8, {"worker-0": b"0123456789" + RAW[:-1]}
-    fetch(RemoteLog(folder, known(folder)), platform)
-    assert (folder.log / "worker-0").read_bytes() == b"0123456789"
-    assert (folder.path / "log.cursors").read_text() == '{"worker-0": [10, "8", 2, 1]}'
+    fetch(RemoteLog(place, known(place)), platform)
+    assert (place.log / "worker-0").read_bytes() == b"0123456789"
+    assert (place.path / "log.cursors").read_text() == '{"worker-0": [10, "8", 2, 1]}'
     platform.logs["worker-0"] += RAW[-1:] + b"\n"
-    log = RemoteLog(folder, known(folder))
+    log = RemoteLog(place, known(place))
     fetch(log, platform)
-    assert (folder.log / "worker-0").read_bytes() == b"0123456789" + MASK + b"\n"
+    assert (place.log / "worker-0").read_bytes() == b"0123456789" + MASK + b"\n"
     assert (
-        folder.path / "log.cursors"
+        place.path / "log.cursors"
     ).read_text() == f'{{"worker-0": [{10 + len(MASK) + 1}, "{11 + len(RAW)}", 0, 1]}}'
 
 
-def test_failed_write_of_a_masked_log_is_repeated(folder: JobFolder, platform: Platform) -> None:
+def test_failed_write_of_a_masked_log_is_repeated(place: JobFolder, platform: Platform) -> None:
     platform.piece, platform.logs = 4, {"worker-0": b"one " + RAW[:6]}
-    log = RemoteLog(folder, known(folder))
+    log = RemoteLog(place, known(place))
     fetch(log, platform)
     platform.logs["worker-0"] += RAW[6:] + b"\n"
-    (folder.path / "log.cursors").unlink()
-    (folder.path / "log.cursors").mkdir()  # It cannot be replaced.
+    (place.path / "log.cursors").unlink()
+    (place.path / "log.cursors").mkdir()  # It cannot be replaced.
     with pytest.raises(OSError, match="directory"):
         fetch(log, platform)
-    (folder.path / "log.cursors").rmdir()
+    (place.path / "log.cursors").rmdir()
     fetch(log, platform)
-    assert (folder.log / "worker-0").read_bytes() == b"one " + MASK + b"\n"
+    assert (place.log / "worker-0").read_bytes() == b"one " + MASK + b"\n"
 
 
-def test_masked_log_keeps_the_times_of_the_platform(folder: JobFolder, platform: Platform) -> None:
+def test_masked_log_keeps_the_times_of_the_platform(place: JobFolder, platform: Platform) -> None:
     lines = [b"one " + RAW + b"\n", RAW + b"\n", b"three\n"]
     platform.logs, platform.piece = {"worker-0": b"".join(lines)}, 9
     platform.times = [(0, 10.0), (len(lines[0]), 20.0), (len(lines[0] + lines[1]), 30.0)]
-    fetch(RemoteLog(folder, known(folder)), platform)
-    log = LogFile(folder.log, "worker-0")
+    fetch(RemoteLog(place, known(place)), platform)
+    log = LogFile(place.log, "worker-0")
     assert log.read(0, 1000) == b"one " + MASK + b"\n" + MASK + b"\nthree\n"
     first = len(MASK) + 5
     assert [log.time_at(n) for n in (0, first, first + len(MASK) + 1)] == [10, 20, 30]
@@ -171,13 +149,13 @@ def test_position_skips_over_several_pieces() -> None:
 # Other data.
 
 
-def test_all_texts_of_a_report_are_masked(folder: JobFolder) -> None:
+def test_all_texts_of_a_report_are_masked(place: JobFolder) -> None:
     text, masked = f"has {VALUE}.", "has [secret TOKEN]."
     report = Report(
         JobStatus.FAILED, text, text, text, notes=(text,), output_parameters={text: text, "score": "0.9"},
         metrics={text: MetricPoint(text, 0, 1.0, 2.0)}, exit_code=3,
     )  # fmt: skip
-    seen = asyncio.run(known(folder).report(report))
+    seen = asyncio.run(known(place).report(report))
     assert VALUE not in repr(seen)
     assert (seen.platform_status, seen.reason, seen.fix, seen.notes) == (masked, masked, masked, (masked,))
     assert seen.output_parameters == {masked: masked, "score": "0.9"}
@@ -185,8 +163,8 @@ def test_all_texts_of_a_report_are_masked(folder: JobFolder) -> None:
     assert seen.exit_code == 3
 
 
-def test_shortened_text_and_message_are_masked(folder: JobFolder) -> None:
-    secrets = known(folder)
+def test_shortened_text_and_message_are_masked(place: JobFolder) -> None:
+    secrets = known(place)
     report = Report(JobStatus.FAILED, reason="x" * (LONGEST_TEXT - 9) + VALUE)
     assert report.reason.endswith(VALUE[:8] + "…")
     assert asyncio.run(secrets.report(report)).reason.endswith("x[secret …")
@@ -199,12 +177,12 @@ def test_shortened_text_and_message_are_masked(folder: JobFolder) -> None:
     assert VALUE not in str(error) + repr(error.args) + str(error.as_json())
 
 
-def test_events_notes_and_names_of_metrics_are_masked(folder: JobFolder, platform: Platform, jobs: Store) -> None:
+def test_events_notes_and_names_of_metrics_are_masked(place: JobFolder, platform: Platform, store: Store) -> None:
     platform.texts, platform.values = [f"pulled {VALUE}"], {f"loss of {VALUE}": [1.0, 2.0, 3.0]}
     platform.logs = {"worker-0": b"x\n"}
-    secrets = known(folder)
-    remote = RemoteSync(folder, jobs, NOW, secrets=secrets)
-    remote.optional.points = RemoteMetrics(folder, (), lambda: None, secrets.text)
+    secrets = known(place)
+    remote = RemoteSync(place, store, NOW, secrets=secrets)
+    remote.optional.points = RemoteMetrics(place, (), lambda: None, secrets.text)
     assert sync(remote, platform)
     platform.errors = {"log": [Unreachable(f"cannot open {VALUE}")] * 20}
     for _n in range(19):
@@ -213,20 +191,20 @@ def test_events_notes_and_names_of_metrics_are_masked(folder: JobFolder, platfor
         assert VALUE not in caught.value.message
     assert sync(remote, platform, ended=True)
     assert remote.notes == ["Its log may be incomplete: cannot open [secret TOKEN]"]
-    (event,) = [event for event in jobs.events.read() if event.kind == "platform"]
+    (event,) = [event for event in store.events.read() if event.kind == "platform"]
     assert event.data["text"] == "pulled [secret TOKEN]"
-    assert VALUE.encode() not in stored(folder)
-    assert (folder.path / "platform.points").read_text().count('["loss of [secret TOKEN]"') == 3
+    assert VALUE.encode() not in stored(place)
+    assert (place.path / "platform.points").read_text().count('["loss of [secret TOKEN]"') == 3
 
 
 # Values.
 
 
-def test_another_process_uses_the_stored_value(folder: JobFolder, platform: Platform, keyring: SecretStore) -> None:
-    note_secrets(folder, SECRETS)
-    assert RAW not in stored(folder)
+def test_another_process_uses_the_stored_value(place: JobFolder, platform: Platform, keyring: SecretStore) -> None:
+    note_secrets(place, SECRETS)
+    assert RAW not in stored(place)
     keyring.keep("hub", SECRETS["TOKEN"])
-    secrets = JobSecrets(folder, NAMES, keyring)
+    secrets = JobSecrets(place, NAMES, keyring)
     assert asyncio.run(secrets.load())
     assert secrets.text(VALUE) == "[secret TOKEN]"
     # A later change of the stored value does not matter any more.
@@ -237,14 +215,14 @@ def test_another_process_uses_the_stored_value(folder: JobFolder, platform: Plat
 
 @pytest.mark.parametrize("change", ["changed", "missing"])
 def test_without_the_value_nothing_is_fetched_until_it_is_back(
-    folder: JobFolder, platform: Platform, jobs: Store, keyring: SecretStore, change: str
+    place: JobFolder, platform: Platform, store: Store, keyring: SecretStore, change: str
 ) -> None:
-    note_secrets(folder, SECRETS)
+    note_secrets(place, SECRETS)
     if change == "changed":
         keyring.keep("hub", Secret("another value"))
     platform.logs, platform.texts = {"worker-0": LOG}, [VALUE]
-    secrets = JobSecrets(folder, NAMES, keyring)
-    remote = RemoteSync(folder, jobs, NOW, secrets=secrets)
+    secrets = JobSecrets(place, NAMES, keyring)
+    remote = RemoteSync(place, store, NOW, secrets=secrets)
     assert sync(remote, platform)
     assert not platform.asked
     running = Report(JobStatus.RUNNING, VALUE, VALUE, started_at=datetime.now(UTC))
@@ -262,7 +240,7 @@ def test_without_the_value_nothing_is_fetched_until_it_is_back(
     assert "[secret TOKEN]" in asyncio.run(secrets.report(running)).reason
 
 
-def test_imported_job_uses_the_stored_value(folder: JobFolder, keyring: SecretStore) -> None:
+def test_imported_job_uses_the_stored_value(place: JobFolder, keyring: SecretStore) -> None:
     """It has no digests, since it was submitted elsewhere."""
     keyring.keep("hub", SECRETS["TOKEN"])
-    assert asyncio.run(JobSecrets(folder, NAMES, keyring).load())
+    assert asyncio.run(JobSecrets(place, NAMES, keyring).load())
