@@ -25,7 +25,7 @@ class Price:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.amount) and self.amount >= 0 and re.fullmatch("([A-Z]{3})?", self.currency)):
-            raise ValueError(_("Invalid price `{text}`: expected a value such as 12.5 CNY.").format(text=str(self)))
+            raise ValueError(_("Invalid price `{text}`: expected a value such as 12.5 CNY").format(text=str(self)))
 
     @classmethod
     def parse(cls, value: object) -> Price:
@@ -39,7 +39,7 @@ class Price:
         # A boolean is a number too.
         match = None if isinstance(value, bool) else _TEXT.fullmatch(str(value))
         if not match:
-            raise ValueError(_("Invalid price `{text}`: expected a value such as 12.5 CNY.").format(text=value))
+            raise ValueError(_("Invalid price `{text}`: expected a value such as 12.5 CNY").format(text=value))
         return cls(float(match[1].replace(",", "")), (match[2] or "").upper())
 
     def is_within(self, limit: Price) -> bool:
