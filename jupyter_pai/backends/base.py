@@ -283,7 +283,7 @@ class Backend(ABC):
         return LogPiece(b"", cursor)
 
     async def instances(self, remote_id: str) -> Sequence[Instance]:
-        """Return the instances of a job in the order of their ranks; empty before the job starts."""
+        """Return the instances of a job in the order of their ranks, as of the last `poll`; empty before it starts."""
         return ()
 
     async def events(self, remote_id: str, cursor: str) -> EventPage:

@@ -267,7 +267,7 @@ class BackendPromises:
     async def test_instances_end_with_their_job(self, bench: Bench) -> None:
         _job, remote_id = await bench.submit("sleep 1000")
         await bench.until(remote_id, lambda report: report.status is JobStatus.RUNNING)
-        (instance,) = await bench.backend.instances(remote_id)
+        (instance,) = await bench.instances(remote_id)
         assert instance.status is None or not instance.status.ended
         assert (instance.exit_code, instance.ended_at) == (None, None)
         await bench.backend.stop(remote_id)

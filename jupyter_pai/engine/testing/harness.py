@@ -6,7 +6,7 @@ import asyncio
 import functools
 import sys
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ from ...backends.reports import Report
 from ...cloud import http as transport
 from ...config.settings import Profile
 from ...core.secret import Secret
+from ...jobs.instances import Instance
 from ...jobs.job import Job, JobStatus, now
 from ...jobs.spec import Source, parse_spec
 from ...jobs.state_dir import Home, JobFolder
@@ -117,6 +118,14 @@ class Bench:
     async def ended(self, remote_id: str) -> Report:
         return await self.until(remote_id, lambda report: report.status.ended)
 
+    async def instances(self, remote_id: str) -> Sequence[Instance]:
+        """Return the instances of a job once its platform lists them."""
+        async with asyncio.timeout(_PATIENCE):
+            while not (instances := await self.backend.instances(remote_id)):
+                await self.backend.poll([remote_id])
+                await asyncio.sleep(0.01)
+        return instances
+
     async def log(self, job: Job, remote_id: str, instance: str, expected: bytes) -> bytes:
         """Return the log of a finished job's instance once it contains `expected`, with its secrets masked as by the
         engine. Each read is by another process."""
@@ -136,7 +145,7 @@ class Bench:
 
     async def only_log(self, job: Job, remote_id: str, expected: bytes) -> bytes:
         """Return the log of a job with one instance, as `log` does."""
-        (instance,) = await self.backend.instances(remote_id)
+        (instance,) = await self.instances(remote_id)
         return await self.log(job, remote_id, instance.name, expected)
 
     async def completed(self, job: Job, remote_id: str, report: Report) -> Report:

@@ -83,11 +83,11 @@ class RemoteBackendPromises(BackendPromises):
         """The engine fetches the end of a log again, if it might have begun a secret."""
         _job, remote_id = await bench.submit("echo one; sleep 1000")
         await bench.until(remote_id, lambda report: report.status is JobStatus.RUNNING)
+        first, *_others = await bench.instances(remote_id)
         early = b""
         async with asyncio.timeout(60):
             while not early:
-                found = await bench.backend.instances(remote_id)
-                early = (await bench.backend.log(remote_id, found[0].name, "")).data if found else b""
+                early = (await bench.backend.log(remote_id, first.name, "")).data
         await bench.backend.stop(remote_id)
         await bench.ended(remote_id)
         (instance,) = await bench.backend.instances(remote_id)
@@ -173,11 +173,9 @@ class RemoteBackendPromises(BackendPromises):
         if Capability.TERMINAL not in bench.backend.capabilities:
             return
         _job, remote_id = await bench.submit("sleep 1000")
-        async with asyncio.timeout(60):
-            while not (instances := await bench.backend.instances(remote_id)):
-                await asyncio.sleep(0.01)
         await bench.until(remote_id, lambda report: report.status is JobStatus.RUNNING)
-        terminal = await bench.backend.terminal(remote_id, instances[0].name)
+        first, *_others = await bench.instances(remote_id)
+        terminal = await bench.backend.terminal(remote_id, first.name)
         if isinstance(terminal, TerminalCommand):
             assert terminal.arguments
             assert all(word.isprintable() for word in terminal.arguments), "a terminal obeys control characters"

@@ -16,6 +16,7 @@ def keys(platform: StandIn, monkeypatch: pytest.MonkeyPatch) -> StandIn:
     """The stand-in, with its keys in the environment."""
     for name, value in platform.environment().items():
         monkeypatch.setenv(name, value)
+    platform.forget_requests()
     return platform
 
 
