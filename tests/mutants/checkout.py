@@ -12,6 +12,7 @@ import time
 import venv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 __all__ = ["ROOT", "Checkout"]
@@ -77,7 +78,7 @@ class Checkout:
         """
         words = self.folder / "tests.txt"
         words.write_text("\n".join(tests), "utf-8")
-        command = [str(self.python), "-m", "pytest", "-x", "-q", "-W", "ignore", *options, f"@{words}"]
+        command = [*_isolation(), str(self.python), "-m", "pytest", "-x", "-q", "-W", "ignore", *options, f"@{words}"]
         mark = f"MUTANT_OF={self.folder}"
         path = f"{self.python.parent}:{os.environ['PATH']}"
         environment = os.environ | {"MUTANT_OF": str(self.folder), "PATH": path, **variables}
@@ -96,6 +97,15 @@ class Checkout:
             text = output.read()[-3000:]
             # A change could replace the process of the tests by another one, which ends with 0.
             return code == 0 and " passed" in text, text
+
+
+@cache
+def _isolation() -> list[str]:
+    """Return the words before a command that let it see only its own processes: a mutant may kill any other. Only root
+    can do so. The shell is the first process, since it also waits for orphans."""
+    if os.geteuid() != 0:
+        return []
+    return ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", "sh", "-c", '"$@"; exit $?', "sh"]
 
 
 def _kill(variable: bytes) -> None:

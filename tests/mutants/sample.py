@@ -48,6 +48,7 @@ SUBJECTS = {
         "data remote_inputs",
         "cli cli",
         "server forms",
+        "plugin masked_secrets",
     ),
     "follow": _subject(
         "engine/watcher/*.py jobs/metrics/log_source.py jobs/logs/file.py",
@@ -55,6 +56,7 @@ SUBJECTS = {
         "pai jobs logs platform_metrics remote_event_files event_files_in_buckets current_statuses optional_reads",
         "pai run_time_limits",
         "server slow_metric_patterns",
+        "plugin masked_secrets",
     ),
     "packing": _subject(
         "source/pack.py source/ignore.py source/archive.py source/file_cache.py",
@@ -71,7 +73,7 @@ SUBJECTS = {
     "supervisor": _subject(
         "backends/local/supervisor/*.py",
         "local supervisor secret_logs resource_usage jobs containers queue",
-        "local job_limits job_secrets state_folder_permissions",
+        "local job_limits job_secrets state_folder_permissions shared_state_folder",
     ),
 }
 

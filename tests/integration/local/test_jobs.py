@@ -416,3 +416,13 @@ def test_state_folder_is_not_packed(engine: EmbeddedClient, home: Home) -> None:
     first, second = (submit(engine, "python train.py", folder).wait() for _ in range(2))
     for log in first.logs(), second.logs():
         assert ("train.py" in log, home.path.name in log) == (True, False)
+
+
+def test_job_that_ends_with_the_server_of_a_hub_says_so(
+    engine: EmbeddedClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "This job runs inside your JupyterHub server"
+    assert not [note for note in submit(engine, "true").info["notes"] if text in note]
+    monkeypatch.setenv("JUPYTERHUB_API_URL", "http://hub:8081/hub/api")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    assert [note for note in submit(engine, "true").info["notes"] if text in note]

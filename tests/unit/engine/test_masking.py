@@ -172,9 +172,11 @@ def test_shortened_text_and_message_are_masked(place: JobFolder) -> None:
     message = secrets.text(_("Unknown secret `{name}`.").format(name=VALUE))
     assert message == "Unknown secret `[secret TOKEN]`."
     assert isinstance(message, Message)
-    error = BackendError(f"no {VALUE}", fix=f"use {VALUE}")
+    error = BackendError(f"no {VALUE}", fix=f"use {VALUE}", names=[VALUE, 3], more={VALUE: (VALUE,)}, count=2)
     secrets.mask_error(error)
     assert VALUE not in str(error) + repr(error.args) + str(error.as_json())
+    masked = "[secret TOKEN]"
+    assert error.details == {"names": [masked, 3], "more": {masked: [masked]}, "count": 2}
 
 
 def test_events_notes_and_names_of_metrics_are_masked(place: JobFolder, platform: Platform, store: Store) -> None:

@@ -72,6 +72,8 @@ def test_environments_caches_and_secrets_are_excluded(folder: Path) -> None:
     assert why["env2/"] == why["conda/"] == "virtual environment"
     excluded = source.scan(Source(folder=str(folder)), LIMIT).excluded
     assert [path.path for path in excluded if not path.expected] == [".env", "id_rsa"]
+    excluded = source.scan(Source(folder=str(folder)), LIMIT, {str(folder / "utils"): "an input"}).excluded
+    assert [path.why for path in excluded if path.path == "utils/" and path.expected] == ["an input"]
 
 
 def test_gitignore_is_read_like_git(folder: Path) -> None:
@@ -362,6 +364,13 @@ def test_notebooks_are_packed_without_outputs(folder: Path, sources: Path) -> No
         assert member and b"secret" not in member.read()
     fill(folder, "a.ipynb", text=text % ("", "8"))
     assert pack(folder, sources).digest == first.digest
+
+
+def test_only_notebooks_lose_outputs(folder: Path, sources: Path, tmp_path: Path) -> None:
+    text = '{"cells": [{"cell_type": "code", "source": "1", "outputs": [1], "execution_count": 7}], "nbformat": 4}'
+    fill(folder, "template.json", text=text)
+    archive.unpack(pack(folder, sources).path, tmp_path / "there")
+    assert (tmp_path / "there/template.json").read_text() == text
 
 
 def test_invalid_notebooks_are_packed_unchanged(folder: Path, sources: Path, tmp_path: Path) -> None:
