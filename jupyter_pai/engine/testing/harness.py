@@ -152,7 +152,7 @@ class Bench:
         """Return the last report of a job with one instance, with what its job script wrote into the log."""
         if report.output_parameters:
             return report
-        return completed(report, (await self.only_log(job, remote_id, b"[pai] {")).decode())
+        return completed(report, (await self.only_log(job, remote_id, b'[pai] {"output_parameter"')).decode())
 
     def folder(self, job: Job) -> JobFolder:
         return self.home.job(job.id)
