@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
+from jupyter_pai.client.job import JobHandle
 
 from ...conftest import SystemFile, script, submit, until
 from ...fakes.alibaba import StandIn
@@ -55,14 +56,18 @@ def test_line_of_a_job_names_its_limit(engine: EmbeddedClient, pai: StandIn) -> 
 
 def test_job_warns_an_hour_before_its_limit(engine: EmbeddedClient) -> None:
     """Of 3,601 seconds, the first has passed when the warning comes. A job of an hour or of a day needs none."""
-    job = submit(engine, "sleep 600", profile="local", max_run_time=3601)
+
+    def running(seconds: int) -> JobHandle:
+        job = submit(engine, "sleep 600", profile="local", max_run_time=seconds)
+        until(lambda: job.status == "running")
+        return job
+
+    job = running(3601)
     until(lambda: any("run-time limit stops this job at" in note for note in job.info["notes"]))
-    for seconds in (3600, 86400):
-        other = submit(engine, "sleep 600", profile="local", max_run_time=seconds)
-        until(lambda other=other: other.status == "running")  # type: ignore[misc]
+    job.stop().wait()
+    for other in map(running, (3600, 86400)):
         assert not any("run-time limit" in note for note in other.info["notes"])
         other.stop().wait()
-    job.stop().wait()
 
 
 def test_form_of_a_script_has_the_default_limit_again(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
