@@ -46,7 +46,7 @@ bench: $(VENV)/test  ## measure, and write docs/benchmarks.md
 soak: $(VENV)/test  ## the long counts
 	FUZZ_EXAMPLES=10000 python -m pytest tests/unit tests/integration/server/test_openapi_conformance.py -q \
 		--numprocesses=auto --dist=worksteal --timeout=1800
-	python -m pytest tests/soak -m soak -s --timeout=1800
+	python -m pytest tests/soak tests/integration/openpai tests/integration/tione -m soak -s --timeout=1800
 
 mutants: $(VENV)/mutants  ## break the core in 200 small ways, and list what no test notices
 	python -m tests.mutants

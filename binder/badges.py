@@ -15,7 +15,7 @@ from urllib.parse import quote
 __all__ = ["TUTORIALS", "address", "known", "table", "written"]
 
 ROOT = Path(__file__).parents[1]
-TUTORIALS = ("tutorial", "folder", "metrics", "notebook", "pai")
+TUTORIALS = ("tutorial", "folder", "metrics", "notebook", "cluster", "pai", "tione", "workflow")
 READMES = {"README.md": "", "README.zh-CN.md": ".zh-CN"}
 _BADGE = "https://mybinder.org/badge_logo.svg"
 _PART = re.compile(r"(<!-- tutorials -->\n).*?(<!-- end -->)", re.DOTALL)

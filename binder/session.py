@@ -45,11 +45,20 @@ class NotebookSession:
         with urlopen(Request(self.url + path, data, self.headers, method=method), timeout=60) as reply:
             return json.loads(reply.read() or "null")
 
-    def _connect(self) -> websocket.WebSocket:
+    def _connect(self, retries: int = 4) -> websocket.WebSocket:
         scheme = "wss" if urlsplit(self.url).scheme == "https" else "ws"
         url = f"{scheme}://{self.url.partition('://')[2]}/api/kernels/{self.kernel_id}/channels?session_id={uuid.uuid4().hex}"
         authorization = f"Authorization: {self.headers['Authorization']}"
-        return websocket.create_connection(url, header=[authorization], timeout=300)
+        connection = websocket.create_connection(url, header=[authorization], timeout=300)
+        try:
+            _exchange(connection, _request("kernel_info", {}))
+        except (ConnectionError, websocket.WebSocketConnectionClosedException):
+            # A connection has been reset while a kernel started. JupyterLab connects again, too.
+            connection.shutdown()
+            if not retries:
+                raise
+            return self._connect(retries - 1)
+        return connection
 
     def run(self, code: str, cell_id: str = "", *, check: bool = True) -> Outputs:
         """Run a cell to its end.
@@ -57,17 +66,7 @@ class NotebookSession:
         Raises:
             CellFailed: if it raised an error and `check` is set.
         """
-        message_id = uuid.uuid4().hex
-        self.socket.send(json.dumps(_execute_request(message_id, code, cell_id)))
-        outputs = Outputs()
-        answered = idle = False
-        while not (answered and idle):
-            message = json.loads(self.socket.recv())
-            if message["parent_header"].get("msg_id") != message_id:
-                continue
-            answered |= message["msg_type"] == "execute_reply"
-            idle |= message["msg_type"] == "status" and message["content"]["execution_state"] == "idle"
-            _collect(message, outputs)
+        outputs = _exchange(self.socket, _execute_request(code, cell_id))
         if outputs.error and check:
             raise CellFailed(outputs.error)
         return outputs
@@ -82,13 +81,41 @@ class NotebookSession:
         self.ask("DELETE", f"/api/sessions/{self.session['id']}")
 
 
-def _execute_request(message_id: str, code: str, cell_id: str) -> dict[str, Any]:
-    header = {"msg_id": message_id, "msg_type": "execute_request", "username": "", "session": "", "version": "5.3"}
+def _exchange(connection: websocket.WebSocket, request: dict[str, Any]) -> Outputs:
+    """Send a request to the kernel, and return its outputs when it has replied and is idle."""
+    header = request["header"]
+    reply = header["msg_type"].replace("_request", "_reply")
+    connection.send(json.dumps(request))
+    outputs = Outputs()
+    replied = idle = False
+    while not (replied and idle):
+        message = json.loads(connection.recv())
+        if message["parent_header"].get("msg_id") != header["msg_id"]:
+            continue
+        replied |= message["msg_type"] == reply
+        idle |= message["msg_type"] == "status" and message["content"]["execution_state"] == "idle"
+        _collect(message, outputs)
+    return outputs
+
+
+def _execute_request(code: str, cell_id: str = "") -> dict[str, Any]:
     content = {"code": code, "silent": False, "store_history": True, "allow_stdin": False, "stop_on_error": True}
+    return _request("execute", content) | {"metadata": {"cellId": cell_id}}
+
+
+def _request(verb: str, content: dict[str, Any]) -> dict[str, Any]:
+    header = {
+        "msg_id": uuid.uuid4().hex,
+        "msg_type": f"{verb}_request",
+        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "username": "",
+        "session": "",
+        "version": "5.3",
+    }
     return {
-        "header": header | {"date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())},
+        "header": header,
         "parent_header": {},
-        "metadata": {"cellId": cell_id},
+        "metadata": {},
         "content": content,
         "channel": "shell",
     }

@@ -24,11 +24,17 @@ if TYPE_CHECKING:
         parse_options as parse_options,
     )
     from .backends.check import Check as Check
+    from .backends.job_files import Document as Document, JobFile as JobFile, Problem as Problem
+    from .backends.registry import (
+        Model as Model,
+        ModelVersion as ModelVersion,
+        Registration as Registration,
+        Registry as Registry,
+    )
     from .backends.remote import RemoteBackend as RemoteBackend
     from .backends.reports import (
         EventPage as EventPage,
         LogPiece as LogPiece,
-        OutputModel as OutputModel,
         PointPage as PointPage,
         RemoteJob as RemoteJob,
         Report as Report,
@@ -55,6 +61,8 @@ if TYPE_CHECKING:
     from .client.job import JobHandle, get_job, list_jobs
     from .client.submit import submit
     from .client.widgets.form import form
+    from .client.workflow import Workflow
+    from .client.workflow_run import WorkflowHandle, get_workflow, list_workflows
     from .cloud import http as transport  # noqa: F401  # re-exported
     from .config import credentials as credentials
     from .config.policy import PriceLimit as PriceLimit
@@ -92,10 +100,14 @@ __all__ = [
     "JobSpec",
     "JobStatus",
     "PaiError",
+    "Workflow",
+    "WorkflowHandle",
     "connect",
     "form",
     "get_job",
+    "get_workflow",
     "list_jobs",
+    "list_workflows",
     "report",
     "submit",
 ]
@@ -109,10 +121,14 @@ _HOMES = {
     "JobSpec": "jobs.spec",
     "JobStatus": "jobs.job",
     "PaiError": "core.errors",
+    "Workflow": "client.workflow",
+    "WorkflowHandle": "client.workflow_run",
     "connect": "client.connect",
     "form": "client.widgets.form",
     "get_job": "client.job",
+    "get_workflow": "client.workflow_run",
     "list_jobs": "client.job",
+    "list_workflows": "client.workflow_run",
     "submit": "client.submit",
 }
 
@@ -120,8 +136,10 @@ _HOMES = {
 _PLUGIN_HOMES = {
     "backends.base": "Backend Caller Capability Finding Prepared Submission Trial parse_options",
     "backends.check": "Check",
+    "backends.job_files": "Document JobFile Problem",
+    "backends.registry": "Model ModelVersion Registration Registry",
     "backends.remote": "RemoteBackend",
-    "backends.reports": "EventPage LogPiece OutputModel PointPage RemoteJob Report Sample",
+    "backends.reports": "EventPage LogPiece PointPage RemoteJob Report Sample",
     "backends.resources": "Choice Image ImageQuery InstanceType Link Quota",
     "backends.tensorboards": "Board Boards",
     "backends.terminals": "TerminalCommand TerminalDialect TerminalPage TerminalSocket",

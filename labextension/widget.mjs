@@ -6,8 +6,12 @@ import { rspack } from '@rspack/core';
 const here = new URL('.', import.meta.url);
 const path = fileURLToPath(new URL('../jupyter_pai/_widget', here));
 
+// Licenses that a bundled package keeps in a file, to which its code refers.
+const LICENSES = { view: ['../node_modules/@dagrejs/dagre/dist/dagre.esm.js.LEGAL.txt'] };
+
 /** Return the configuration of one ESM file `name` built from `entry`, including lazy imports. */
 function library(name, ...entry) {
+  const licenses = LICENSES[name] ?? [];
   return {
     mode: 'production',
     context: fileURLToPath(here),
@@ -39,13 +43,21 @@ function library(name, ...entry) {
         new rspack.LightningCssMinimizerRspackPlugin()
       ]
     },
+    plugins: licenses.length ? [new rspack.CopyRspackPlugin({ patterns: licenses })] : [],
     performance: false
   };
 }
 
 const compiler = rspack([
   library('loader', './lib/anywidget/loader.js'),
-  library('view', './style/index.css', './style/page.css', './lib/anywidget/view.js'),
+  library(
+    'view',
+    './style/index.css',
+    './style/views.css',
+    './style/workflows.css',
+    './style/page.css',
+    './lib/anywidget/view.js'
+  ),
   library('form', './style/form.css', './lib/anywidget/form.js')
 ]);
 compiler.run((error, stats) => {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import re
 import secrets
@@ -12,13 +13,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from jupyter_pai.backends.local import process
 from jupyter_pai.backends.local.supervisor import namespaces
@@ -28,7 +30,11 @@ from jupyter_pai.client.job import JobHandle
 from jupyter_pai.jobs.state_dir import Home
 
 from .fakes.alibaba import StandIn, stand_in
+from .fakes.webhdfs import WebHdfsServer, web_hdfs
 from .support import forked_commands
+
+if TYPE_CHECKING:
+    from .support.slurm import SlurmCluster
 
 T = TypeVar("T")
 
@@ -41,8 +47,15 @@ _SCRUBBED = re.compile(
 for _name in [name for name in os.environ if _SCRUBBED.match(name)]:
     del os.environ[_name]
 os.environ["LANG"] = "C.UTF-8"
+# With a few cores, the threads of numpy spend more time on waiting for each other than on their work.
+for _name in (_THREADS := ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")):
+    os.environ[_name] = "1"
 # A shell starts background processes with SIGINT ignored, which is inherited.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A loaded machine generates examples slowly.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 
 # Resources made once per run, for all workers, which inherit the name.
 _ONCE = "TESTS_MADE_ONCE"
@@ -81,6 +94,25 @@ _LONG = (
 )
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Let one worker compile the tests while the others wait for it."""
+    # What is imported stays, and searching it for garbage takes time.
+    gc.disable()
+    if _FIRST:
+        result = yield
+    else:
+        with open(f"{os.environ[_ONCE]}-collected", "a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if lock.seek(0, os.SEEK_END):
+                fcntl.flock(lock, fcntl.LOCK_UN)
+            result = yield
+            lock.write("once")
+    gc.freeze()
+    gc.enable()
+    return result
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.nodeid.removeprefix("tests/").startswith(_LONG))
 
@@ -89,6 +121,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail the run if a test was skipped for a reason that is not allowed."""
     if _FIRST:
         shutil.rmtree(os.environ[_ONCE], ignore_errors=True)
+        Path(f"{os.environ[_ONCE]}-collected").unlink(missing_ok=True)
     reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
     allowed = [line.strip() for line in (ROOT / "tests/allowed_skips.txt").read_text("utf-8").splitlines()]
     allowed = [line for line in allowed if line and not line.startswith("#")]
@@ -228,11 +261,11 @@ def processes_of(job_id: str) -> list[int]:
 
 def _job_processes() -> Iterator[tuple[int, str]]:
     mark = b"JUPYTER_PAI_JOB_ID="
-    for path in Path("/proc").glob("[0-9]*/environ"):
+    for name in filter(str.isdecimal, os.listdir("/proc")):
         with suppress(OSError):  # It ended meanwhile.
-            for variable in path.read_bytes().split(b"\0"):
+            for variable in Path(f"/proc/{name}/environ").read_bytes().split(b"\0"):
                 if variable.startswith(mark):
-                    yield int(path.parent.name), variable.removeprefix(mark).decode()
+                    yield int(name), variable.removeprefix(mark).decode()
 
 
 def until(condition: Callable[[], T], timeout: float = 60) -> T:
@@ -246,10 +279,33 @@ def until(condition: Callable[[], T], timeout: float = 60) -> T:
 
 
 @pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmCluster]:
+    """The Slurm cluster of a test process."""
+    from .support.slurm import SlurmCluster
+
+    with SlurmCluster(tmp_path_factory.mktemp("slurm")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
     """The stand-in for Alibaba Cloud of a test process."""
     with stand_in(tmp_path_factory.mktemp("pai")) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def hdfs_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebHdfsServer]:
+    """The stand-in for HDFS of a test process."""
+    with web_hdfs(tmp_path_factory.mktemp("hdfs")) as running:
+        yield running
+
+
+@pytest.fixture
+def hdfs(hdfs_server: WebHdfsServer) -> WebHdfsServer:
+    """The stand-in for HDFS, without faults and recorded requests. Files of other tests remain."""
+    hdfs_server.reset()
+    return hdfs_server
 
 
 @pytest.fixture(scope="session")
@@ -301,7 +357,7 @@ class OrdinaryUser:
 
     @property
     def environment(self) -> dict[str, str]:
-        kept = {name: os.environ[name] for name in ("SSL_CERT_FILE", "LANG") if name in os.environ}
+        kept = {name: os.environ[name] for name in ("SSL_CERT_FILE", "LANG", *_THREADS) if name in os.environ}
         path = f"{self.python.parent}:/usr/bin:/bin"
         return kept | {"HOME": str(self.folder), "PATH": path, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 

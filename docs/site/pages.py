@@ -22,11 +22,11 @@ __all__ = ["LANGUAGES", "ROOT", "cells", "lay_out", "led"]
 ROOT = Path(__file__).parents[2]
 # Each language, with the folder of its pages in the site.
 LANGUAGES = {"en": "", "zh-CN": "zh"}
-_TUTORIALS = ["tutorial", "folder", "metrics", "notebook", "pai"]
+_TUTORIALS = ["tutorial", "folder", "metrics", "notebook", "pai", "tione", "workflow"]
 # The pages of the guide, in the order of its table of contents.
 _CONTENTS = (ROOT / "docs/guide/index.md").read_text("utf-8")
 _GUIDE = list(dict.fromkeys(["index", *re.findall(r"\]\((\w+)\.md", _CONTENTS)]))
-_HOW_TO = re.findall(r"\]\(\.\./how-to/(\w+)\.md", _CONTENTS)
+_HOW_TO = re.findall(r"\]\(\.\./how-to/([\w-]+)\.md", _CONTENTS)
 
 # Headings of the navigation with their pages: title, page, and source document.
 _NAVIGATION: Mapping[str, Mapping[str, tuple[str, str]]] = {

@@ -10,7 +10,19 @@ from . import jobs, page  # noqa: F401  # Each module registers its endpoints.
 from .endpoint import ENDPOINTS, Context, Endpoint
 
 # An idle server does not need them.
-_ON_FIRST_USE = ("data", "forms", "openapi", "outputs", "platforms", "profiles", "telemetry", "tensorboards")
+_ON_FIRST_USE = (
+    "components",
+    "data",
+    "forms",
+    "models",
+    "openapi",
+    "outputs",
+    "platforms",
+    "profiles",
+    "telemetry",
+    "tensorboards",
+    "workflows",
+)
 
 
 def endpoints() -> Mapping[str, Endpoint]:

@@ -9,7 +9,7 @@ from ..backends import load_backends
 from ..backends.base import Capability
 from ..core.field_errors import form_schema
 from ..core.i18n import _
-from ..engine import form_defaults
+from ..engine import form_defaults, job_files
 from ..engine.recipe import recipe as recipe_of
 from ..engine.requests import SubmitRequest, submit_request
 from ..engine.submit_plan import Preview, script_for_notebook
@@ -58,12 +58,13 @@ class FormRequest(TypedDict):
 
 class FormReply(TypedDict):
     """The default values of a form. `last` is the job that they were copied from, or null. `entries` are the runnable
-    files of the folder, by relative path."""
+    files of the folder, by relative path. `notes` are on a job file of a platform, such as a batch script."""
 
     request: FormRequest
-    kind: Literal["notebook", "script", "folder"]
+    kind: Literal["notebook", "script", "folder", "job_file"]
     last: LastJob | None
     entries: list[str]
+    notes: list[str]
 
 
 @endpoint("POST", "/preview")
@@ -86,17 +87,25 @@ async def inspect(context: Context, body: Annotated[object, Schema(SubmitRequest
 async def form(
     context: Context,
     path: Annotated[
-        str, "A .ipynb, .py or .sh file, or a folder: an absolute path, or below the folder that JupyterLab shows."
+        str,
+        "A .ipynb, .py or .sh file, a job file of a platform, or a folder: an absolute path, or below the folder that "
+        "JupyterLab shows.",
     ] = "",
     profile: Annotated[str, "The selected profile. Default: that of the newest job, or the default profile."] = "",
     backend: Annotated[str, "Or a backend, for its default profile."] = "",
 ) -> FormReply:
-    """Get the default form values for a notebook, script or folder: the settings of its newest job."""
+    """Get the default form values for a notebook, script or folder: the settings of its newest job; for a job file of
+    a platform, what it says."""
     place = context.path(path)
     await context.check_readable(place)
-    target = form_defaults.target_of(place)
+    target = await asyncio.to_thread(form_defaults.target_of, place)
     entries = await asyncio.to_thread(form_defaults.entries, target.folder)
     settings = context.service.profiles.settings()
+    if target.reader:
+        loaded = await asyncio.to_thread(job_files.load, target.path, target.reader, settings, profile, backend)
+        request: FormRequest = {"spec": loaded.spec, "backend": "", "notebook": "", "script_if_needed": True}
+        notes = list(loaded.notes)
+        return {"request": request, "kind": "job_file", "last": None, "entries": entries, "notes": notes}
     last = next(iter(context.service.store.jobs.page(target.jobs)[0]), None)
     spec = form_defaults.spec_of(target, entries)
     if last:
@@ -120,6 +129,7 @@ async def form(
         "kind": target.kind,
         "last": {"id": last.id, "name": last.name, "submitted_at": last.submitted_at.isoformat()} if last else None,
         "entries": entries,
+        "notes": [],
     }
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, RootModel, create_model
 
-from ..core.errors import UsageError
+from ..core.errors import PaiError, UsageError
 from ..core.i18n import _
 from ..engine import lineage
 from ..engine.compare import Difference, FileDifference
@@ -22,10 +24,13 @@ from ..jobs.metrics.series import Source
 from ..jobs.provenance import Git, Provenance
 from ..jobs.store.query import SORTS, JobFilter
 from .endpoint import Context, Json, Schema, TypedDict, endpoint
+from .listed_runs import ListedRun, listed_run
 from .outputs import TransferReply
 
 # JSON has no NaN: these texts stand for it.
 Number = float | Literal["NaN", "Infinity", "-Infinity"]
+# Bytes of a document that a reply contains.
+_LARGEST_DOCUMENT = 1 << 20
 
 
 class LatestPoint(TypedDict):
@@ -50,7 +55,8 @@ class JobView(Job):
     running job: system/cpu in cores, system/memory in bytes, system/gpu in percent of a GPU, system/gpu_memory in
     bytes. `paid`: the job is billed until it ends. `tensorboard`: it has metrics or event files for TensorBoard.
     `platform_boards`: its platform runs TensorBoards itself. `stays_on_platform`: deleting it here does not delete it
-    on its platform. `terminal`: a terminal in the job can be opened.
+    on its platform. `terminal`: a terminal in the job can be opened. `registry`: its outputs can be registered as
+    models.
     """
 
     model_config = ConfigDict(defer_build=True)
@@ -63,6 +69,7 @@ class JobView(Job):
     platform_boards: bool = False
     stays_on_platform: bool = False
     terminal: bool = False
+    registry: bool = False
     instances: list[str] = []
     git: Git | None = None
 
@@ -84,10 +91,12 @@ ListedJob = create_model(
 
 
 class JobsReply(TypedDict):
-    """A page of jobs. `total` is the number of all matching jobs."""
+    """A page of jobs. `total` is the number of all matching jobs. `runs`: the existing runs of
+    workflows of a folded list, by id."""
 
     jobs: list[Annotated[Json, Schema(ListedJob)]]
     total: int
+    runs: dict[str, ListedRun]
 
 
 class SubmittedReply(TypedDict):
@@ -116,6 +125,12 @@ class CodeReply(TypedDict):
     cli: str
     python: str
     json: str
+
+
+class JobCodeReply(CodeReply):
+    """`document`: the text that the platform got for the job, without values of secrets; empty if it is not kept."""
+
+    document: str
 
 
 class ComparisonReply(TypedDict):
@@ -167,6 +182,8 @@ async def list_jobs(
     notebook: Annotated[
         str, "Only jobs of this notebook: its absolute path, or its path below the folder that JupyterLab shows."
     ] = "",
+    workflow: Annotated[str, "Only jobs of this run of a workflow, by its id."] = "",
+    folded: Annotated[bool, "Of the jobs of each run of a workflow only the newest."] = False,
     limit: Annotated[int, "Maximum number of jobs, up to 500.", range(1, 501)] = 50,
     offset: Annotated[int, "Number of jobs to skip."] = 0,
     sort: Annotated[str, "Sort key: submitted (default), name, status, took, or hp:NAME for a hyperparameter."] = "",
@@ -182,10 +199,32 @@ async def list_jobs(
         raise UsageError(_("Invalid label `{text}`: expected KEY=VALUE.").format(text=invalid[0]))
     labels = {key: value for key, _equals, value in pairs}
     path = context.notebook_path(notebook) if notebook else ""
-    query = JobFilter(statuses, name, labels, limit, offset, *_sorting(sort, order), backend, path)
+    query = JobFilter(
+        statuses,
+        name,
+        labels,
+        limit,
+        offset,
+        *_sorting(sort, order),
+        backend,
+        path,
+        workflow=workflow,
+        folded=folded,
+    )
     await context.service.watcher.wait_first_poll()
     jobs, total = context.service.store.jobs.page(query)
-    return {"jobs": [context.service.describe(job, listed=True) for job in jobs], "total": total}
+    ids = {job.workflow for job in jobs if job.workflow} if folded else set()
+    runs = await asyncio.to_thread(_runs, context, ids) if ids else {}
+    return {"jobs": [context.service.describe(job, listed=True) for job in jobs], "total": total, "runs": runs}
+
+
+def _runs(context: Context, ids: set[str]) -> dict[str, ListedRun]:
+    """Return the runs of workflows that were not deleted, by id."""
+    runs = {}
+    for run in ids:
+        with contextlib.suppress(PaiError):
+            runs[run] = listed_run(context.service.workflows.find(run))
+    return runs
 
 
 def _sorting(sort: str, order: str) -> tuple[str, bool]:
@@ -245,7 +284,7 @@ async def show(context: Context, job: str) -> JobReply:
     context.service.watcher.request_refresh(record.id)
     git = context.service.provenance(record).git
     return context.service.describe(record) | {
-        "instances": instances(context.service.home.job(record.id).log),
+        "instances": instances(context.service.home.job(record.id).log, record.spec.instance_names),
         "git": git and git.model_dump(),
     }
 
@@ -327,11 +366,22 @@ async def label(context: Context, job: str, body: Labels) -> JobReply:
 
 
 @endpoint("GET", "/jobs/{job}/code")
-async def code(context: Context, job: Job) -> Annotated[Json, Schema(CodeReply)]:
-    """Get a job's spec as a notebook cell, a command line, Python and JSON."""
+async def code(context: Context, job: Job) -> Annotated[Json, Schema(JobCodeReply)]:
+    """Get a job's spec as a notebook cell, a command line, Python and JSON, and the document of its platform."""
     # Without a generated output path.
     spec = job.spec.model_copy(update=lineage.unfilled(job.spec, job.name, None))
-    return (await asyncio.to_thread(recipe, spec))._asdict()
+    kept = context.service.home.job(job.id).document
+    document = await asyncio.to_thread(_text, kept)
+    return {**(await asyncio.to_thread(recipe, spec))._asdict(), "document": document}
+
+
+def _text(path: Path) -> str:
+    """Return the beginning of a text; empty without the file."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_LARGEST_DOCUMENT).decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 @endpoint("GET", "/events")

@@ -11,7 +11,8 @@ from pydantic_core import core_schema
 
 from .. import __version__
 from ..core import errors
-from .endpoint import ENDPOINTS, Context, Endpoint, Json, Parameter, TypedDict, endpoint
+from .api import endpoints
+from .endpoint import Context, Endpoint, Json, Parameter, TypedDict, endpoint
 from .route import PREFIX, path_names
 
 _REF = "#/components/schemas/{model}"
@@ -53,7 +54,7 @@ class _Generator(GenerateJsonSchema):
 @endpoint("GET", "/openapi.json")
 async def openapi(context: Context) -> Json:
     """Get this document."""
-    return document(ENDPOINTS, context.base_url)
+    return document(endpoints(), context.base_url)
 
 
 def schema_name(model: Any) -> str:

@@ -24,8 +24,11 @@ _FOLDER = "pai-tutorials"
 
 
 class AboutReply(TypedDict):
+    """`job_files`: globs of the job files that backends read."""
+
     version: str
     backends: list[str]
+    job_files: list[str]
     home: str
 
 
@@ -74,6 +77,7 @@ async def about(context: Context) -> AboutReply:
     return {
         "version": __version__,
         "backends": sorted(load_backends()),
+        "job_files": [glob for kind in load_backends().values() for glob in kind.job_files],
         "home": str(context.service.home.path),
     }
 
@@ -132,7 +136,7 @@ async def give_tutorials(context: Context, body: TutorialPlace) -> TutorialsRepl
 
 
 class DiskPart(TypedDict):
-    what: Literal["jobs", "running", "environments", "inputs", "sources", "database"]
+    what: Literal["jobs", "running", "environments", "inputs", "sources", "workflows", "database"]
     count: int
     bytes: int
 

@@ -1,4 +1,4 @@
-"""Endpoints of platforms: instance types, images, values of fields, `doctor`; jobs submitted elsewhere, models, and
+"""Endpoints of platforms: instance types, images, values of fields, `doctor`; jobs submitted elsewhere, and
 terminals."""
 
 from __future__ import annotations
@@ -7,6 +7,8 @@ import asyncio
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Literal, TypeVar
 
@@ -14,12 +16,12 @@ from pydantic import Field
 
 from ..backends import load_backends
 from ..backends.base import Backend, Capability, Finding
-from ..backends.reports import OutputModel
 from ..backends.resources import Choice, Image, ImageQuery, InstanceType, Quota
 from ..backends.terminals import Terminal, TerminalCommand, TerminalSocket
-from ..core.errors import BackendError, Conflict, NotFound, Refused, Unsupported
+from ..core.errors import BackendError, Conflict, NotFound, PaiError, Refused, Unsupported
 from ..core.i18n import _
 from ..engine.requests import parse
+from ..engine.watcher.adopt import adopt_job
 from ..jobs.job import Job, JobStatus
 from ..jobs.logs.view import parse_time
 from .endpoint import Context, RequestBody, Schema, Time, TypedDict, endpoint
@@ -81,6 +83,7 @@ async def instances(
     profile: Annotated[str, "The profile. Default: the default profile."] = "",
     backend: Annotated[str, "Or a backend, for its default profile."] = "",
     quotas_only: Annotated[bool, "Skip the instance types, which take more requests to the platform."] = False,
+    quota_users: Annotated[bool, "With the users whose jobs are in each quota: a request for each."] = False,
 ) -> InstancesReply:
     """List the instance types for jobs of a profile, and the account's quotas."""
     chosen = context.service.profiles.chosen(profile, backend)
@@ -89,7 +92,15 @@ async def instances(
     if quotas_only:
         quotas = await platform.quotas()
     else:
-        listed, quotas = await asyncio.gather(platform.instance_types(), platform.quotas())
+        kinds = asyncio.ensure_future(platform.instance_types())
+        try:
+            quotas = await platform.quotas()
+        finally:
+            # It ends here, too: the engine may be closed after this call.
+            await asyncio.gather(kinds, return_exceptions=True)
+        listed = await kinds
+    if quota_users:
+        quotas = await asyncio.gather(*(_with_users(platform, quota) for quota in quotas))
     allowed = _allowed(context, "instance_types", listed, lambda kind: kind.name)
     return {
         "profile": chosen.name,
@@ -141,6 +152,14 @@ async def choices(
     }
 
 
+async def _with_users(platform: Backend, quota: Quota) -> Quota:
+    """Return a quota with its users. They are optional: an account may not be allowed to list the jobs of others."""
+    with suppress(PaiError):
+        if quota.cpu or quota.gpu:
+            return replace(quota, users=tuple(await platform.quota_users(quota.id)))
+    return quota
+
+
 def _allowed(context: Context, rule: str, items: Sequence[T], name: Callable[[T], str]) -> list[T]:
     allows = context.service.profiles.policy().allows
     return [item for item in items if allows(rule, name(item))]
@@ -154,6 +173,19 @@ async def doctor(
 ) -> FindingsReply:
     """Check all requirements of jobs."""
     return {"findings": await context.service.doctor(profile, backend)}
+
+
+@endpoint("POST", "/trials")
+async def try_jobs(
+    context: Context,
+    profile: Annotated[str, "The profile. Default: the default profile."] = "",
+    backend: Annotated[str, "Or a backend, for its default profile."] = "",
+) -> FindingsReply:
+    """Run a short job on each part of a platform, if its backend supports this."""
+    async with context.service.audit.entry("try_jobs", starts=True) as entry:
+        chosen = context.service.profiles.chosen(profile, backend)
+        entry.fields |= {"profile": chosen.name, "backend": chosen.backend}
+        return {"findings": list(await context.service.profiles.backend(chosen).try_jobs())}
 
 
 @endpoint("GET", "/trials")
@@ -184,10 +216,6 @@ class RemoteJobView(TypedDict):
 class RemoteJobsReply(TypedDict):
     profile: str
     jobs: list[RemoteJobView]
-
-
-class OutputModelsReply(TypedDict):
-    models: list[OutputModel]
 
 
 class TerminalReply(TypedDict):
@@ -247,17 +275,9 @@ async def adopt(context: Context, body: Annotated[object, Schema(Adopt)]) -> Job
     async with context.service.audit.entry("adopt") as entry:
         request = parse(Adopt, body)
         entry.fields |= {"job": request.remote_id, "profile": request.profile, "backend": request.backend}
-        job = await context.service.submitter.adopt(request.remote_id, request.profile, request.backend)
+        job = await adopt_job(context.service.watcher, request.remote_id, request.profile, request.backend)
         entry.of_job(job)
     return context.service.describe(job)
-
-
-@endpoint("GET", "/jobs/{job}/models")
-async def output_models(context: Context, job: Job) -> OutputModelsReply:
-    """List the models of a job as its platform records them."""
-    outputs = _("List its outputs: %pai outputs {job}").format(job=job.id)
-    backend = _platform(context, job, Capability.OUTPUT_MODELS, outputs)
-    return {"models": list(await backend.output_models(job.remote_id))}
 
 
 @endpoint("POST", "/jobs/{job}/terminal")
@@ -269,7 +289,7 @@ async def open_terminal(
 ) -> TerminalReply:
     """Get a terminal in an instance of a running job. A URL is valid for a short time, without a login."""
     log = _("See its log: %pai logs {job}").format(job=job.id)
-    backend = _platform(context, job, Capability.TERMINAL, log)
+    backend = platform_of(context, job, Capability.TERMINAL, log)
     if job.status.ended:
         raise Conflict(_("Cannot open a terminal: job {job} has ended.").format(job=job.id), fix=log)
     name = _instance(job, [one.name for one in await backend.instances(job.remote_id)], instance)
@@ -305,7 +325,7 @@ def _terminal_reply(job: Job, instance: str, terminal: Terminal) -> TerminalRepl
     )
 
 
-def _platform(context: Context, job: Job, capability: Capability, alternative: str) -> Backend:
+def platform_of(context: Context, job: Job, capability: Capability, alternative: str) -> Backend:
     """Return the platform of a job.
 
     Raises:

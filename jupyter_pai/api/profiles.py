@@ -66,6 +66,12 @@ class ProfilesReply(TypedDict):
     credentials_file: str
 
 
+class ChangedProfileReply(ProfilesReply):
+    """`notes`: what the platform of the changed profile says, such as its version and how to log in."""
+
+    notes: list[str]
+
+
 @endpoint("GET", "/profiles")
 async def profiles(context: Context) -> ProfilesReply:
     """List the profiles."""
@@ -94,13 +100,12 @@ def _links(repository: Profiles, profile: Profile) -> Sequence[Link]:
 
 
 @endpoint("PUT", "/profiles/{profile}")
-async def set_profile(context: Context, profile: str, body: ProfileChange) -> ProfilesReply:
-    """Create or change a profile."""
+async def set_profile(context: Context, profile: str, body: ProfileChange) -> ChangedProfileReply:
+    """Create or change a profile. If its platform does not respond, the profile is stored, and a note says so."""
     if body.values is None and not body.default:
         raise UsageError(_("Nothing to change: set `values`, or set `default` to true."))
-    # In a thread, since a keyring may block.
-    await asyncio.to_thread(context.service.profiles.edit, profile, body.values, default=body.default)
-    return await profiles(context)
+    notes = await context.service.profiles.change(profile, body.values, default=body.default)
+    return {**await profiles(context), "notes": [*notes]}
 
 
 @endpoint("DELETE", "/profiles/{profile}")

@@ -16,6 +16,9 @@ ROUTES: dict[str, Route] = {
     "choices": Route(
         "GET", "/choices", {"name": str, "profile": str, "backend": str, "refresh": bool}, reply="Choices"
     ),
+    "list_components": Route("GET", "/components", {"identifier": str}, reply="Components"),
+    "save_component": Route("POST", "/components", body="NewComponent", reply="Component"),
+    "component": Route("GET", "/components/{identifier}/versions/{version}", reply="Component"),
     "cancel_copy": Route("DELETE", "/copies/{copy}", reply="CopyView"),
     "copy": Route("GET", "/copies/{copy}", reply="CopyView"),
     "remove_data": Route("DELETE", "/data", {"uri": str, "profile": str}, reply="CopyView"),
@@ -41,7 +44,12 @@ ROUTES: dict[str, Route] = {
         reply="Images",
     ),
     "inspect": Route("POST", "/inspect", body="SubmitRequest", reply="Inspection"),
-    "instances": Route("GET", "/instances", {"profile": str, "backend": str, "quotas_only": bool}, reply="Instances"),
+    "instances": Route(
+        "GET",
+        "/instances",
+        {"profile": str, "backend": str, "quotas_only": bool, "quota_users": bool},
+        reply="Instances",
+    ),
     "list_jobs": Route(
         "GET",
         "/jobs",
@@ -51,6 +59,8 @@ ROUTES: dict[str, Route] = {
             "label": list,
             "backend": list,
             "notebook": str,
+            "workflow": str,
+            "folded": bool,
             "limit": int,
             "offset": int,
             "sort": str,
@@ -61,7 +71,7 @@ ROUTES: dict[str, Route] = {
     "submit": Route("POST", "/jobs", body="SubmitRequest", reply="Submitted"),
     "delete": Route("DELETE", "/jobs/{job}", {"force": bool}, reply="JobView"),
     "show": Route("GET", "/jobs/{job}", reply="JobView"),
-    "code": Route("GET", "/jobs/{job}/code", reply="Code"),
+    "code": Route("GET", "/jobs/{job}/code", reply="JobCode"),
     "copies": Route("GET", "/jobs/{job}/copies", reply="Copies"),
     "diff": Route("GET", "/jobs/{job}/diff/{other}", reply="Comparison"),
     "download": Route("POST", "/jobs/{job}/download", body="Download", reply="CopyView"),
@@ -70,7 +80,7 @@ ROUTES: dict[str, Route] = {
     "lines": Route(
         "GET",
         "/jobs/{job}/lines",
-        {"instance": str, "merged": bool, "line": int, "lines": int, "before": int, "at": str},
+        {"instance": str, "merged": bool, "line": int, "lines": int, "before": int, "at": str, "times": bool},
         reply="LogPage",
     ),
     "log": Route(
@@ -85,7 +95,7 @@ ROUTES: dict[str, Route] = {
         {"name": list, "start": int, "points": int, "first": int, "last": int, "system": bool},
         reply="Metrics",
     ),
-    "output_models": Route("GET", "/jobs/{job}/models", reply="OutputModels"),
+    "job_models": Route("GET", "/jobs/{job}/models", reply="JobModels"),
     "outputs": Route(
         "GET",
         "/jobs/{job}/outputs",
@@ -118,6 +128,15 @@ ROUTES: dict[str, Route] = {
     "open_terminal": Route("POST", "/jobs/{job}/terminal", {"instance": str, "attach": bool}, reply="Terminal"),
     "texts": Route("GET", "/jobs/{job}/texts", reply="Texts"),
     "kernel_notebook": Route("GET", "/kernels/{kernel}/notebook", reply="KernelNotebook"),
+    "models": Route("GET", "/models", {"profile": str, "backend": str}, reply="Models"),
+    "register_model": Route("POST", "/models", body="RegisterModel", reply="Registered"),
+    "delete_model": Route(
+        "DELETE", "/models/{model}", {"profile": str, "backend": str, "version": str, "files": bool}, reply="Model"
+    ),
+    "model_versions": Route("GET", "/models/{model}/versions", {"profile": str, "backend": str}, reply="ModelVersions"),
+    "model_version": Route(
+        "GET", "/models/{model}/versions/{version}", {"profile": str, "backend": str}, reply="ModelVersion"
+    ),
     "openapi": Route("GET", "/openapi.json"),
     "platform_boards": Route(
         "GET",
@@ -135,7 +154,7 @@ ROUTES: dict[str, Route] = {
     "preview": Route("POST", "/preview", {"quick": bool}, body="SubmitRequest", reply="Preview"),
     "profiles": Route("GET", "/profiles", reply="Profiles"),
     "remove_profile": Route("DELETE", "/profiles/{profile}", reply="Profiles"),
-    "set_profile": Route("PUT", "/profiles/{profile}", body="ProfileChange", reply="Profiles"),
+    "set_profile": Route("PUT", "/profiles/{profile}", body="ProfileChange", reply="ChangedProfile"),
     "remove_credentials": Route("DELETE", "/profiles/{profile}/credentials", reply="Profiles"),
     "set_credentials": Route("PUT", "/profiles/{profile}/credentials", body="CredentialsValue", reply="Profiles"),
     "prune": Route("POST", "/prune", body="Prune", reply="Pruned"),
@@ -155,7 +174,17 @@ ROUTES: dict[str, Route] = {
     "start_tensorboard": Route("POST", "/tensorboards", body="TensorBoardRequest", reply="TensorBoardView"),
     "stop_tensorboard": Route("DELETE", "/tensorboards/{tensorboard}", reply="TensorBoards"),
     "trials": Route("GET", "/trials", reply="Trials"),
+    "try_jobs": Route("POST", "/trials", {"profile": str, "backend": str}, reply="Findings"),
     "give_tutorials": Route("POST", "/tutorials", body="TutorialPlace", reply="Tutorials"),
     "begin_upload": Route("POST", "/uploads", body="Upload", reply="CopyView"),
     "upload_data": Route("PUT", "/uploads/{copy}", {"offset": int}, reply="CopyView", takes_bytes=True),
+    "list_workflows": Route("GET", "/workflows", {"limit": int, "offset": int}, reply="Workflows"),
+    "run_workflow": Route("POST", "/workflows", body="WorkflowRequest", reply="Workflow"),
+    "check_workflow": Route("POST", "/workflows/check", body="WorkflowRequest", reply="WorkflowPlan"),
+    "export_workflow": Route("POST", "/workflows/export", body="ExportRequest", reply="Export"),
+    "delete_workflow": Route("DELETE", "/workflows/{run}", reply="Workflow"),
+    "show_workflow": Route("GET", "/workflows/{run}", reply="Workflow"),
+    "workflow_definition": Route("GET", "/workflows/{run}/definition", reply="WorkflowDefinition"),
+    "resume_workflow": Route("POST", "/workflows/{run}/resume", body="ResumeRequest", reply="Workflow"),
+    "stop_workflow": Route("POST", "/workflows/{run}/stop", reply="Workflow"),
 }

@@ -28,7 +28,8 @@ class LogPageReply(TypedDict):
 
     `long` has the length in bytes of truncated lines, by number. `instances` has the instance of each line of a merged
     log. `ends` has the byte offset after the shown part of each instance, from which the stream continues. `open`: the
-    last line is not terminated yet.
+    last line is not terminated yet. `times` has the arrival time of each line in seconds since 1970, if requested; 0 if
+    it is unknown.
     """
 
     line: int
@@ -38,6 +39,7 @@ class LogPageReply(TypedDict):
     instances: list[str]
     ends: dict[str, int]
     open: bool
+    times: list[float]
 
 
 class LogHit(TypedDict):
@@ -120,6 +122,7 @@ async def lines(
         int | None, "Return the lines before this one instead. A number past the end stands for the end of the log."
     ] = None,
     at: Annotated[str, "Start at the line written at this time: seconds since 1970, or an ISO time."] = "",
+    times: Annotated[bool, "With the arrival time of each line."] = False,
 ) -> Annotated[Json, Schema(LogPageReply)]:
     """Get a page of lines of a log as text. Very long lines are truncated."""
     check_range("lines", lines, range(_MOST_LINES + 1))
@@ -128,7 +131,7 @@ async def lines(
 
     def read() -> Json:
         view = context.service.view(job, instance, merged=merged)
-        return view.page(line if moment is None else view.at(moment), lines, before=before)
+        return view.page(line if moment is None else view.at(moment), lines, before=before, times=times)
 
     return await asyncio.to_thread(read)
 

@@ -7,7 +7,7 @@ the class or name of a backend.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -25,8 +25,11 @@ from ..jobs.job import Job
 from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, JobFolder
 from .check import Check
-from .reports import EventPage, LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample
-from .resources import Choice, Image, ImageQuery, InstanceType, Link, Quota
+from .job_files import JobFiles
+from .platform_metrics import PlatformMetrics
+from .registry import Registry
+from .reports import EventPage, LogPiece, RemoteJob, Report, Sample
+from .resources import Choice, Image, ImageQuery, InstanceType, Link, Quota, QuotaUser
 from .tensorboards import Boards
 from .terminals import Terminal, TerminalDialect
 
@@ -42,6 +45,7 @@ class Capability(StrEnum):
     TTY = "tty"
     SECRETS = "secrets"  # passes secrets to jobs as variables that the platform hides from others
     MULTI_NODE = "multi_node"
+    ROLES = "roles"  # runs instances with different commands, images and sizes in one job
     IMAGES = "images"  # lists container images for jobs
     PAID = "paid"  # jobs are billed
     BOARDS = "boards"  # runs TensorBoards on the platform
@@ -50,7 +54,7 @@ class Capability(StrEnum):
     DATASETS = "datasets"  # jobs can read data sets registered on the platform
     TERMINAL = "terminal"  # opens terminals in running instances
     NOTEBOOKS = "notebooks"  # runs notebooks cell by cell; other backends run their code as a script
-    OUTPUT_MODELS = "output_models"  # registers the models of a job
+    REGISTRY = "registry"  # keeps models with versions
     USAGE_UNITS = "usage_units"  # resource samples are in cores, bytes and percent; other platforms document no units
 
 
@@ -112,7 +116,7 @@ def parse_options(model: type[_Options], options: Mapping[str, Any]) -> _Options
         raise SpecError("\n".join(f"{field}: {message}" for field, message in faults.items()), faults=faults) from None
 
 
-class Backend(ABC):
+class Backend(JobFiles, PlatformMetrics, ABC):
     """One platform with the settings of one profile.
 
     Methods that are not abstract have a default, which fits jobs on this machine. Platforms reached over a network
@@ -138,8 +142,12 @@ class Backend(ABC):
     job_label: ClassVar[str] = ""
     # TensorBoards run by the platform; None if it runs none.
     boards: Boards | None = None
+    # The platform's registry of models; None if it has none.
+    registry: Registry | None = None
     # The dialects of the WebSockets that `terminal` returns, by name; empty if it returns pages or commands.
     terminal_dialects: ClassVar[Mapping[str, type[TerminalDialect]]] = {}
+    # Functions that write a workflow in a format of the platform, by its name: backend, workflow, code folders by step.
+    workflow_formats: ClassVar[Mapping[str, Callable[[Any, Any, Mapping[str, str]], Awaitable[str]]]] = {}
     # Whether the platform has a place for inputs of this machine, and for outputs. Without one, `input_uri` or
     # `output_uri` is empty.
     stores_inputs: bool = True
@@ -170,9 +178,23 @@ class Backend(ABC):
         return credentials
 
     @classmethod
+    async def profile_notes(cls, settings: Any, changed: Collection[str]) -> Sequence[str]:
+        """Return what users should know of the platform of a profile that they have changed, such as its version and
+        how to log in. May send requests without credentials. `changed`: names of the changed keys.
+
+        Raises:
+            PaiError: if the platform does not respond; the profile is stored nevertheless.
+        """
+        return ()
+
+    @classmethod
     def is_here(cls, folder: JobFolder) -> bool:
         """Return whether this host runs an active job. Hosts may share a state folder. Only for `RUNS_HERE`."""
         return True
+
+    def exit_of(self, remote_id: str) -> int | None:
+        """Return a descriptor that is readable after the end of a job, if there is one. The caller closes it."""
+        return None
 
     @classmethod
     def trials(cls) -> Sequence[Trial]:
@@ -232,6 +254,11 @@ class Backend(ABC):
         `size`: bytes of the archive. Empty if `submit` takes the archive from ``folder.source``.
         """
         return ""
+
+    async def code_place(self, job: Job, folder: JobFolder) -> str:
+        """Return `code_uri` for the code of a job, which is ``folder.source``. For platforms on which it depends on the
+        rest of the job whether `submit` takes the archive."""
+        return await self.code_uri(job.source_digest, folder.source.stat().st_size)
 
     async def input_uri(self) -> str:
         """Return the storage folder for inputs uploaded from this machine; empty if jobs read inputs here, or if the
@@ -295,14 +322,6 @@ class Backend(ABC):
         """Fetch the resource usage of a job after a Unix time, in order."""
         return ()
 
-    async def metric_names(self, remote_id: str) -> Collection[str]:
-        """Return the metrics whose points the platform stores."""
-        return ()
-
-    async def points(self, remote_id: str, name: str, known: int) -> PointPage:
-        """Fetch the points of such a metric after the first `known` ones, oldest first."""
-        return PointPage(())
-
     # Change.
 
     @abstractmethod
@@ -346,6 +365,10 @@ class Backend(ABC):
         """List the resource quotas that jobs of this profile can use, with their free share."""
         return []
 
+    async def quota_users(self, quota_id: str) -> Sequence[QuotaUser]:
+        """List the users whose jobs are in a quota. By default, they are not known."""
+        return ()
+
     async def choices(self, name: str) -> Sequence[Choice]:
         """List the platform's values for the fields that are marked by ``picked_from(name)``."""
         return [Choice(kind.name) for kind in await self.instance_types()] if name == "instance_types" else ()
@@ -362,14 +385,15 @@ class Backend(ABC):
         """
         raise Unsupported(_("The backend `{name}` does not list images.").format(name=self.name))
 
-    async def output_models(self, remote_id: str) -> Sequence[OutputModel]:
-        """List the models that a job has registered so far. For `Capability.OUTPUT_MODELS`."""
-        raise Unsupported(_("The backend `{name}` does not register models.").format(name=self.name))
-
     async def terminal(self, remote_id: str, instance: str) -> Terminal:
         """Return a new terminal in a running instance: a page, a command or a WebSocket. It is stored nowhere. For
         `Capability.TERMINAL`."""
         raise Unsupported(_("The backend `{name}` does not support terminals.").format(name=self.name))
+
+    async def try_jobs(self) -> Sequence[Finding]:
+        """Run a short job on each part of the platform, such as a queue, and return how they ended. For `doctor --live`
+        with a profile; takes a minute at most. By default, no jobs."""
+        return ()
 
     @abstractmethod
     def examine(self) -> list[Finding]:

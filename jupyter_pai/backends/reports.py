@@ -1,4 +1,4 @@
-"""Data of a job as its platform reports it: status, logs, samples, metrics and models.
+"""Data of a job as its platform reports it: status, logs, samples and metrics.
 
 A cursor is text of the backend's own format that marks a position in a log. It is stored with the data, so another
 process continues there without losing or repeating a byte.
@@ -6,15 +6,20 @@ process continues there without losing or repeating a byte.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from ..core.errors import BadInput
 from ..jobs.events import MetricPoint, PlatformEvent
 from ..jobs.job import JobStatus
 from ..jobs.limits import shortened
-from ..jobs.spec import JobSpec
+from ..jobs.spec import JobSpec, parse_spec
+
+# The platform's status of a failed job whose command certainly never ran, because its submit was interrupted. A step of
+# a workflow is then submitted again.
+NEVER_STARTED = "never started"
 
 
 @dataclass(frozen=True)
@@ -23,7 +28,8 @@ class Report:
 
     `instance` is the first failed instance of a multi-instance job. `elsewhere`: the job runs on another host, whose
     engine records its end. `silent`: that host sends no sign of life. `notes` are added to those of the job. `progress`
-    (0 to 1) and the latest point of each metric are set by platforms that read them from the log.
+    (0 to 1) and the latest point of each metric are set by platforms that read them from the log. `is_general`: the fix
+    is one for any failed command, and a fix that is found in the log takes its place.
     """
 
     status: JobStatus
@@ -41,6 +47,7 @@ class Report:
     console_url: str = ""
     progress: float | None = None
     metrics: Mapping[str, MetricPoint] = field(default_factory=dict)
+    is_general: bool = False
 
     def __post_init__(self) -> None:
         """Shorten the texts of a platform."""
@@ -104,11 +111,13 @@ class RemoteJob:
     outputs: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class OutputModel:
-    """A model that a job registered on its platform: its URI and output channel. `metrics` are plain JSON values."""
-
-    uri: str
-    channel: str
-    labels: dict[str, str] = field(default_factory=dict)
-    metrics: dict[str, object] = field(default_factory=dict)
+def spec_of_parts(fields: Mapping[str, Any], parts: Iterable[Mapping[str, Any]]) -> JobSpec:
+    """Return the spec of a job that was submitted elsewhere: these fields, and the parts that are valid here."""
+    valid = dict(fields)
+    for part in parts:
+        try:
+            parse_spec({**valid, **part})
+        except BadInput:
+            continue
+        valid |= part
+    return parse_spec(valid)

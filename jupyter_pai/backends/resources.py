@@ -37,9 +37,19 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class QuotaUser:
+    """A user of a quota, with the number of jobs that have resources of it, and of jobs that wait for them."""
+
+    name: str
+    running: int = 0
+    waiting: int = 0
+
+
+@dataclass(frozen=True)
 class Quota:
     """A resource quota of the account, or the machine that runs the jobs: total and free cores, memory in bytes, and
-    GPUs. `status` is the platform's own."""
+    GPUs. `status` is the platform's own. `users` are the ones whose jobs are in it, if they were requested and are
+    known."""
 
     id: str
     name: str
@@ -51,13 +61,15 @@ class Quota:
     free_memory: int
     free_gpu: int
     gpu_name: str = ""
+    users: tuple[QuotaUser, ...] = ()
 
 
 @dataclass(frozen=True)
 class Image:
     """A container image for jobs. Jobs refer to it by `uri`; unknown fields are empty.
 
-    `accelerator` is CPU or GPU. `created` is an ISO 8601 time.
+    `accelerator` is CPU or GPU. `created` is an ISO 8601 time. `modes` are the training modes that the image supports,
+    on platforms that have such modes.
     """
 
     uri: str
@@ -69,6 +81,7 @@ class Image:
     cuda: str = ""
     description: str = ""
     created: str = ""
+    modes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

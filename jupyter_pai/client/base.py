@@ -158,6 +158,37 @@ class Client(ABC):
             explain_submit(interrupt, self.call, key)
             raise
 
+    def run_workflow(
+        self,
+        workflow: dict[str, Any],
+        *,
+        confirmed: bool = False,
+        anyway: bool = False,
+        reuse: bool = False,
+        key: str = "",
+    ) -> dict[str, Any]:
+        """Start a run of a workflow, whose steps may have data frames as inputs, and return the run. `reuse` takes over
+        unchanged steps of earlier runs. Other arguments: as for `submit`."""
+        body = self._workflow_body(workflow) | {
+            "key": key or new_key(),
+            "confirmed": confirmed,
+            "anyway": anyway,
+            "reuse": reuse,
+        }
+        return dict(self._retry("run_workflow", body=body)["run"])
+
+    def check_workflow(self, workflow: dict[str, Any]) -> dict[str, Any]:
+        """Return the plan of a workflow: its steps with profile, cost, notes and questions."""
+        return dict(self.call("check_workflow", body=self._workflow_body(workflow)))
+
+    def _workflow_body(self, workflow: dict[str, Any]) -> dict[str, Any]:
+        steps = [step | {"spec": self._plain(step.get("spec", {}))} for step in workflow["steps"]]
+        return {
+            "workflow": workflow | {"steps": steps},
+            "python": sys.executable,
+            "notebook": current_notebook(),
+        }
+
     def _retry(self, verb: str, **arguments: Any) -> dict[str, Any]:
         """Call an idempotent verb, and once more if the connection breaks."""
         try:
@@ -202,11 +233,11 @@ def progress_printer(write: Callable[[str], object]) -> Callable[[int, int], Non
 
     def progress(done: int, total: int) -> None:
         nonlocal written
-        if time.monotonic() - written >= _PRINT_INTERVAL:
+        if total and time.monotonic() - written >= _PRINT_INTERVAL:
             written = time.monotonic()
             write(
                 _("{done} of {whole} copied, {percent} %").format(
-                    done=show_size(done), whole=show_size(total), percent=100 * done // max(total, 1)
+                    done=show_size(done), whole=show_size(total), percent=100 * done // total
                 )
             )
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # The notebook of a kernel, from Jupyter.
 _SESSION = "JPY_SESSION_NAME"
+_WIDGET_TYPE = "application/vnd.jupyter.widget-view+json"
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,18 @@ def front_end_of(shell: InteractiveShell | None) -> str:
     if "__vsc_ipynb_file__" in shell.user_ns:
         return "vscode"
     return "jupyter" if os.environ.get(_SESSION) else ""
+
+
+def widget_part(widget: Callable[[], Any], snapshot: str, *, embedded: bool) -> dict[str, Any]:
+    """Return the part of a MIME bundle with a widget for pages without our extension, and for an `embedded` engine, to
+    which our extension has no connection. Empty elsewhere: our extension needs no kernel, and a widget as well would
+    show the same twice."""
+    front_end = front_end_of(current_shell())
+    if front_end not in ("vscode", "colab") and not (front_end and embedded):
+        return {}
+    shown = widget()
+    shown.snapshot = snapshot
+    return {_WIDGET_TYPE: {"version_major": 2, "version_minor": 1, "model_id": shown.model_id}}
 
 
 def _colab_name() -> str:

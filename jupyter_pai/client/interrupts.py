@@ -52,6 +52,25 @@ def explain_submit(interrupt: KeyboardInterrupt, call: Callable[..., Any] | None
         _print(interrupt, _("Interrupted: no job was submitted."))
 
 
+def explain_run(interrupt: KeyboardInterrupt, run: str, *, embedded: bool = False) -> None:
+    """Print that a run of a workflow continues although the wait for it was interrupted, and how to stop it. `run` is
+    empty if its start was interrupted. `embedded`: the engine that starts the steps ends with this process."""
+    if "is_explained" in vars(interrupt):
+        return
+    in_python, program = not options_shown(), "%pai" if current_shell() else "jupyter pai"
+    if not run:
+        command = "jupyter_pai.list_workflows()" if in_python else f"{program} workflow list"
+        text = _("Interrupted. The workflow may have been started. To check: {command}").format(command=command)
+    else:
+        command = f'jupyter_pai.get_workflow("{run}").stop()' if in_python else f"{program} workflow stop {run}"
+        text = _("Workflow {run} is still running. To stop it: {command}").format(run=run, command=command)
+        if embedded and not current_shell():
+            text += "\n" + _("Its next step waits for a Jupyter server, or for: {command}").format(
+                command=f"jupyter pai workflow show {run} --wait"
+            )
+    _print(interrupt, text)
+
+
 def _command(verb: str, job: str = "") -> str:
     """Return the command of a verb in the language of the caller: Python, a magic, or a command line."""
     if not options_shown():

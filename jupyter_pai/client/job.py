@@ -16,7 +16,7 @@ from ..jobs.metrics.points import Metrics
 from . import summary
 from .base import Client, finish_copy
 from .connect import connect
-from .context import current_shell, front_end_of
+from .context import widget_part
 from .interrupts import explain_wait
 from .log_printer import LogPrinter
 from .parameters import FIELDS, check_names, parameter_names, plain
@@ -31,7 +31,6 @@ _ENDED = ("succeeded", "failed", "stopped", "lost")
 _TAIL_LINES, _TAIL_BYTES = 20, 1 << 16
 # Points per metric in a sparkline.
 _POINTS = 1000
-_WIDGET_TYPE = "application/vnd.jupyter.widget-view+json"
 # Seconds between two polls of a job's status.
 _POLL_INTERVAL = 0.2
 # Files per page when listing a channel.
@@ -286,12 +285,12 @@ class JobHandle:
         return list(self._call("job_instances")["instances"])
 
     def output_models(self) -> list[dict[str, Any]]:
-        """Return the models that the platform has recorded for the job: uri, channel, labels, metrics.
+        """Return the models of the job, registered or recorded by its platform: version, uri, channel, metrics …
 
         Raises:
-            Unsupported: if the platform records no models; `files` lists the job's files.
+            Unsupported: if the platform has no registry; `files` lists the job's files.
         """
-        return list(self._call("output_models")["models"])
+        return list(self._call("job_models")["models"])
 
     def terminal(self, instance: str = "") -> str:
         """Return what opens a terminal in an instance of the running job, by default in the first one: a URL or a
@@ -334,13 +333,7 @@ class JobHandle:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         bundle = summary.mime_bundle(self._view())
-        # Our extension shows jobs without a kernel: a widget as well would show the job twice.
-        front_end = front_end_of(current_shell())
-        if front_end in ("vscode", "colab") or (front_end and self._client.embedded):
-            widget = self.widget()
-            widget.snapshot = bundle["text/plain"]
-            bundle |= {_WIDGET_TYPE: {"version_major": 2, "version_minor": 1, "model_id": widget.model_id}}
-        return bundle
+        return bundle | widget_part(self.widget, bundle["text/plain"], embedded=self._client.embedded)
 
 
 def job_failed(handle: JobHandle) -> JobFailed:

@@ -24,7 +24,7 @@ from ..core.i18n import _
 FIELDS = frozenset(
     """args command cpu detect_metrics entry_point environment gpu hyperparameters image inputs instance_count
     instance_type labels layout max_run_time memory metric_definitions name options output_path outputs profile python
-    requirements secrets source tty""".split()
+    requirements roles secrets source tty""".split()
 )
 # The tables of a spec, by the option that sets one of their names.
 TABLES = {
@@ -49,11 +49,12 @@ _EXPRESSIONS = {
     "no-gitignore": 'source={"gitignore": False}',
     "option": 'options={"NAME": "VALUE"}',
     "requirement": 'requirements=["VALUE"]',
+    "role": 'roles=[{"name": "VALUE"}]',
     "secret": 'secrets={"VALUE": "VALUE"}',
     "yes": "confirmed=True",
 }
 # Options whose next word is a value. After others, a value is in quotes, in capitals, a number or a path.
-_TAKES_WORD = ("allow-secret", "container", "requirement")
+_TAKES_WORD = ("allow-secret", "container", "requirement", "role")
 # Names of other interfaces, and the parameters they mean.
 _SYNONYMS = {
     **TABLES,
@@ -149,9 +150,10 @@ def check_names(names: Collection[str], known: Collection[str], renamed: Mapping
 
 
 def absolute(uri: str | os.PathLike[str]) -> str:
-    """Return a URI unchanged, and a path as an absolute path, from the current folder. A trailing slash is kept."""
+    """Return a URI and a result of a step (`{{STEP.channel.NAME}}`) unchanged, and a path as an absolute path, from the
+    current folder. A trailing slash is kept."""
     text = os.fspath(uri)
-    if "://" in text or not text:
+    if "://" in text or not text or text.startswith("{{"):
         return text
     path = os.path.normpath(Path(text).expanduser().absolute())
     return path + "/" if text.endswith("/") and path != "/" else path

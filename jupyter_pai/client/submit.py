@@ -7,13 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..core.i18n import _
 from ..source import notebook as notebooks
 from ..source.entry_point import default_entry_point, locate, script_of
+from . import job_files
+from .base import Client
 from .connect import connect
 from .context import follow_notebook
 from .interrupts import explain_submit, new_key
 from .job import JobHandle
 from .parameters import FIELDS, absolute, check_names, parameter_names, plain
+from .printing import print_line
 
 
 def submit(
@@ -30,8 +34,8 @@ def submit(
     """Submit a job: ``submit("train.py", hyperparameters={"lr": 0.1})``.
 
     Args:
-        target: A script, a notebook, or a folder. Default: the script `train.py`, `main.py` or `run.py` of the folder,
-            or its only script, unless a `command` or an `entry_point` is set.
+        target: A script, a notebook, a job file of a platform, or a folder. Default: the script `train.py`, `main.py`
+            or `run.py` of the folder, or its only script, unless a `command` or an `entry_point` is set.
         source: The folder of code, or a table with `folder`, `include`, `exclude`, `gitignore`, `allow_secret`.
             Default: the folder of the target, otherwise the current folder. `""` packs no folder.
         backend: Run on this backend's default profile.
@@ -52,16 +56,31 @@ def submit(
     try:
         with parameter_names():
             check_names(fields, {*FIELDS, "target", "backend", "wait", "confirmed", "anyway", "as_script"})
-            spec = spec_of(target, fields if source is None else {**fields, "source": source}, as_script=as_script)
+            fields |= {} if source is None else {"source": source}
             notebook = absolute(target) if as_script else ""
             client = connect()
             follow_notebook(client.call)
+            if read := read_job_file(client, target, fields, backend=backend):
+                fields, target, backend = read, "", ""
+            spec = spec_of(target, fields, as_script=as_script)
             reply = client.submit(spec, backend=backend, confirmed=confirmed, anyway=anyway, notebook=notebook, key=key)
         handle = JobHandle(reply["job"], client)
         return handle.wait(logs=True) if wait else handle
     except KeyboardInterrupt as interrupt:
         explain_submit(interrupt, client.call if client else None, key)
         raise
+
+
+def read_job_file(
+    client: Client, target: str | os.PathLike[str], fields: Mapping[str, Any], *, backend: str = ""
+) -> dict[str, Any]:
+    """Return the fields of a platform's job file, with these fields in their place; {} for another target. Print the
+    notes on the file."""
+    profile = str(fields.get("profile") or "")
+    read = job_files.read(client, Path(absolute(target)), profile=profile, backend=backend) if target else None
+    for note in read.notes if read else ():
+        print_line(_("note: {note}").format(note=note))
+    return {**read.spec, **fields} if read else {}
 
 
 def spec_of(target: str | os.PathLike[str], fields: Mapping[str, Any], *, as_script: bool = False) -> dict[str, Any]:

@@ -13,7 +13,9 @@ import asyncio
 import json
 import logging
 import random
-from collections.abc import Awaitable, Callable
+import socket
+from collections.abc import AsyncIterable, Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -30,11 +32,15 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-__all__ = ["Call", "Refusal", "Retries", "Transport", "close", "is_reachable", "is_untrusted", "trust", "untrusted"]
+__all__ = [
+    "Call", "Refusal", "Retries", "Transport", "accepts_connections", "close", "is_proxied", "is_reachable",
+    "is_untrusted", "service_url", "trust", "untrusted",
+]  # fmt: skip
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 # Seconds.
 _CONNECT_TIMEOUT = 5.0
+_PROBE_TIMEOUT = 1.0
 # Longer waits requested by a platform are not honoured.
 _PATIENCE = 60.0
 
@@ -59,6 +65,8 @@ class Retries:
 class Call:
     """One call. `auth` is called for each attempt. `repeat` marks an idempotent call.
 
+    `body` may be a function that returns the bytes in pieces, called for each attempt.
+
     `pace` is the most calls of this `action` per second, if the platform limits single actions; 0 for no limit of its
     own.
     """
@@ -66,7 +74,7 @@ class Call:
     method: str
     url: str
     auth: Callable[[], Awaitable[httpx.Auth | Callable[[httpx.Request], httpx.Request]]]
-    body: bytes = b""
+    body: bytes | Callable[[], AsyncIterable[bytes]] = b""
     headers: dict[str, str] = field(default_factory=dict)
     repeat: bool = True
     retries: Retries = Retries()
@@ -143,6 +151,7 @@ class Transport:
         import httpx
 
         auth = await call.auth()
+        body = call.body if isinstance(call.body, bytes) else call.body()
         local = _local()
         client = local.client(self.ca_file)
         await local.limiter(self.account, self.pace).acquire()
@@ -152,7 +161,7 @@ class Transport:
         try:
             async with asyncio.timeout(call.retries.attempt_timeout):
                 response = await client.request(
-                    call.method, call.url, content=call.body, headers=call.headers, auth=auth, timeout=timeout
+                    call.method, call.url, content=body, headers=call.headers, auth=auth, timeout=timeout
                 )
         except (httpx.TransportError, httpx.DecodingError, TimeoutError) as error:
             raise _lost(call, error) from None
@@ -221,6 +230,7 @@ def untrusted(host: str, why: str) -> Unreachable:
             "file, or SSL_CERT_FILE in the Jupyter server's environment."
         ),
         sent=False,
+        untrusted=True,
     )
 
 
@@ -276,7 +286,7 @@ def _local() -> _Local:
 
 
 def trust(ca_file: str) -> ssl.SSLContext:
-    """Return the settings of TLS connections that also trust the authorities of a file.
+    """Return the settings of TLS connections, which also trust the authorities of a file if one is named.
 
     Raises:
         SettingsError: if it cannot be read.
@@ -284,6 +294,8 @@ def trust(ca_file: str) -> ssl.SSLContext:
     import httpx
 
     context = httpx.create_ssl_context()
+    if not ca_file:
+        return context
     try:
         context.load_verify_locations(ca_file)
     except OSError as error:  # Errors of TLS are errors of the system, too.
@@ -292,6 +304,38 @@ def trust(ca_file: str) -> ssl.SSLContext:
             fix=_("Name a file of certificates in PEM format."),
         ) from None
     return context
+
+
+def is_proxied(url: str) -> bool:
+    """Return whether the environment names a proxy for a URL, for requests that are not sent by a transport."""
+    from urllib.request import getproxies, proxy_bypass
+
+    parts, proxies = urlsplit(url), getproxies()
+    is_named = proxies.get(parts.scheme) or proxies.get("all")
+    is_loopback = parts.hostname in [host.strip("[]") for host in _LOOPBACK]
+    return bool(is_named) and not is_loopback and not proxy_bypass(parts.netloc)
+
+
+def service_url(value: str, example: str) -> str:
+    """Return the URL of a service that a user typed, with https:// before a host without a scheme; empty for none.
+
+    Raises:
+        ValueError: if it is not a URL without a path. The message names `example`, a host.
+    """
+    url = value if "://" in value or not value else f"https://{value}"
+    parts = urlsplit(url)
+    if value and (parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/")):
+        raise ValueError(
+            _("Invalid endpoint `{url}`: expected a host such as {example}").format(url=value, example=example)
+        )
+    return url.rstrip("/")
+
+
+def accepts_connections(host: str, port: int) -> bool:
+    """Return whether a host accepts a connection within a second. Blocks."""
+    with suppress(OSError), socket.create_connection((host, port), _PROBE_TIMEOUT):
+        return True
+    return False
 
 
 async def is_reachable(url: str) -> bool:

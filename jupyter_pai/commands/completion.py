@@ -9,6 +9,7 @@ hyperparameters need the engine, and are completed in notebooks.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -38,6 +39,9 @@ _TIMEOUT = 2.0
 _STATUSES = "queued starting running succeeded failed stopped lost".split()
 _SORTS = "submitted name status took hp:".split()
 _SPECS = (".json", ".toml", ".yaml", ".yml")
+_WORKFLOWS = (".json", ".yaml", ".yml")
+# Runs of workflows offered at once.
+_MOST_RUNS = 50
 
 # Returns the completions of a word: a list, or a table with their descriptions, which some shells show.
 Completer = Callable[[str], Iterable[str]]
@@ -152,6 +156,8 @@ class _InShell:
             "instance_type": lambda _prefix: self._instance_types(),
             "option": partial(self._choices, "options"),
             "profile values": partial(self._choices, "settings"),
+            "workflow target": self._workflows,
+            "workflow output": self._paths,
             **dict.fromkeys(("secret", "secret name"), lambda _prefix: SecretStore().places()),
             "status": lambda _prefix: _STATUSES,
             "sort": lambda _prefix: _SORTS,
@@ -200,6 +206,21 @@ class _InShell:
                 profile = profile or SettingsFile(path).default()
         return [stored_choices(folder, name) for name in ([profile] if profile else profiles_with_choices(folder))]
 
+    def _workflows(self, prefix: str) -> dict[str, str]:
+        """Return the newest runs by id and by name, or the files of `run` and `export`, or gathered steps."""
+        action = vars(self.options).get("action")
+        if action == "clear":
+            return self._gathered_steps()
+        files = dict.fromkeys(self._paths(prefix, _WORKFLOWS), "") if action in ("run", "export") else {}
+        if action == "run":
+            return files
+        runs = [_run_of(path) for path in sorted(Home().workflows.glob("*/run.json"), key=_time_of)[-_MOST_RUNS:]]
+        ids = {run["id"]: f"{run['name']}, {run['status']}" for run in runs}
+        return files | {run["name"]: f"{run['id']}, {run['status']}" for run in runs} | ids | {"last": ""}
+
+    def _gathered_steps(self) -> dict[str, str]:
+        return {}  # A shell gathers none.
+
     def _paths(self, prefix: str, suffixes: tuple[str, ...] = ("",)) -> Iterator[str]:
         """Yield folders, and files with one of these suffixes. Hidden ones are included once the dot is typed."""
         parent, begun = prefix[: prefix.rfind("/") + 1], prefix[prefix.rfind("/") + 1 :]
@@ -218,6 +239,19 @@ class _InShell:
         return [f"{name}={found}" for found in self._uris(uri)] if equals else []
 
 
+def _run_of(path: Path) -> dict[str, str]:
+    with suppress(OSError, ValueError):
+        run = json.loads(path.read_text("utf-8"))
+        return {name: str(run.get(name, "")) for name in ("id", "name", "status")}
+    return {"id": path.parent.name, "name": "", "status": ""}
+
+
+def _time_of(path: Path) -> float:
+    with suppress(OSError):
+        return path.stat().st_mtime
+    return 0.0
+
+
 class _InNotebook(_InShell):
     """The completers of arguments, with the engine that the notebook uses. `words` are those of the line."""
 
@@ -230,6 +264,11 @@ class _InNotebook(_InShell):
     def _profiles(self) -> dict[str, str]:
         profiles = connect().call("profiles")["profiles"]
         return {profile["name"]: profile["settings"]["backend"] for profile in profiles}
+
+    def _gathered_steps(self) -> dict[str, str]:
+        from .gathered_steps import names as gathered  # With the client's modules, which a shell does not load.
+
+        return dict.fromkeys(gathered(), "")
 
     def _uris(self, prefix: str) -> Iterable[str]:
         """Return the continuations of a URI, or of a path. Gives up on a slow storage."""

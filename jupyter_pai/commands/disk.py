@@ -34,6 +34,7 @@ def _disk(ctx: CommandContext, options: Options) -> None:
         "environments": _("environments"),
         "inputs": _("downloaded inputs"),
         "sources": _("packed code"),
+        "workflows": _("runs of workflows"),
         "database": _("database"),
     }
     rows = [(names[part["what"]], str(part["count"]), show_size(part["bytes"])) for part in usage["parts"]]

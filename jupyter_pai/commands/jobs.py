@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ..client import summary
+from ..client import job_files, summary
 from ..client.job import JobHandle
 from ..client.printing import json_text
 from ..core.errors import Conflict, NotFound, Unconfirmed, UsageError
 from ..core.i18n import _, ngettext
+from . import gathered_steps
 from .console import CommandContext, Commands, as_json
 from .parser.parser import Options
 from .spec_from_options import changes_of, spec_of
@@ -22,10 +23,24 @@ _LONGEST = 120
 
 def submit(ctx: CommandContext, options: Options, *, cell: str = "", attach: bool = False) -> JobHandle | None:
     """Submit the job that a line describes. `cell` is the script of a `%%pai_train` cell. With `attach`, return the
-    existing job of an unchanged cell. Return None after a dry run, or if the user declines.
+    existing job of an unchanged cell. Return None after a dry run, if the user declines, and for a step, which is
+    gathered.
     """
-    spec = spec_of(options, ctx.caller, target=getattr(options, "target", ""), cell=cell)
-    backend = options.backend or ""
+    gathered_steps.check_options(options)
+    backend, target = options.backend or "", getattr(options, "target", "")
+    place = ctx.caller.path(target) if target else None
+    read = job_files.read(ctx.client, place, profile=options.profile or "", backend=backend) if place else None
+    if read:
+        spec, backend = spec_of(options, ctx.caller, job_file=read.spec), ""
+    else:
+        spec = spec_of(options, ctx.caller, target=target, cell=cell)
+    for note in read.notes if read and not options.json else ():
+        ctx.console.print(_("note: {note}").format(note=note))
+    if options.step:
+        gathered_steps.gather(ctx, options, spec)
+        return None
+    if options.mend:
+        spec = _mended(ctx, spec, backend)
     if options.dry_run:
         _show_dry_run(ctx, options, ctx.client.preview(spec, backend=backend))
         return None
@@ -42,7 +57,7 @@ def submit(ctx: CommandContext, options: Options, *, cell: str = "", attach: boo
         progress=ctx.progress(options),
         key=ctx.key,
     )
-    reply = _confirmed(ctx, options, request)
+    reply = confirmed(ctx, options, request)
     if not reply:
         return None
     handle = JobHandle(reply["job"], ctx.client)
@@ -52,7 +67,7 @@ def submit(ctx: CommandContext, options: Options, *, cell: str = "", attach: boo
     return handle
 
 
-def _confirmed(ctx: CommandContext, options: Options, request: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+def confirmed(ctx: CommandContext, options: Options, request: Callable[..., dict[str, Any]]) -> dict[str, Any]:
     """Send a request and return its reply. If the job costs money, prompt first; return {} if the user declines."""
     try:
         return request(confirmed=options.yes)
@@ -65,11 +80,36 @@ def _confirmed(ctx: CommandContext, options: Options, request: Callable[..., dic
     return {}
 
 
+def _mended(ctx: CommandContext, spec: dict[str, Any], backend: str) -> dict[str, Any]:
+    """Return a spec whose document has the fixes of its warnings."""
+    document = ctx.client.preview(spec, backend=backend)["document"] or {}
+    if not document.get("mended"):
+        ctx.console.print(_("note: {note}").format(note=_("The document has nothing to mend.")))
+        return spec
+    return {**spec, "options": {**spec.get("options", {}), "document": document["mended"]}}
+
+
 def _show_dry_run(ctx: CommandContext, options: Options, preview: dict[str, Any]) -> None:
-    if ctx.print_json(options, preview):
-        return
+    """Print a preview.
+
+    Raises:
+        SpecError: if the document of the spec has errors.
+    """
+    from ..backends.job_files import Problem, refusal
+
+    problems = [Problem(**values) for values in preview["problems"]]
+    if not ctx.print_json(options, preview):
+        _print_preview(ctx, preview, [str(one) for one in problems if not one.is_error])
+    if any(problem.is_error for problem in problems):
+        raise refusal(problems)
+
+
+def _print_preview(ctx: CommandContext, preview: dict[str, Any], warnings: Sequence[str]) -> None:
     write = ctx.console.print
     fields = {name: value for name, value in preview["spec"].items() if value not in ("", None, [], {}, False)}
+    document = preview["document"] or {"text": "", "mended": ""}
+    if options := fields.pop("options", {}):  # The document is shown below.
+        fields["options"] = {name: value for name, value in options.items() if value != document["text"]}
     write(json_text(fields, indent=1))
     write(_("backend: {backend} (profile {profile})").format(**preview))
     write(_("command: {command}").format(**preview))
@@ -92,6 +132,13 @@ def _show_dry_run(ctx: CommandContext, options: Options, preview: dict[str, Any]
         write(_("to confirm: {question}").format(question=question))
     for text in dict.fromkeys(preview["refused"].values()):
         write(_("refused: {text}").format(text=text))
+    if document["text"]:
+        write(_("sent to the platform:"))
+        write(document["text"].rstrip())
+    for text in warnings:
+        write(_("warning: {text}").format(text=text))
+    if document["mended"]:
+        write(_("To apply the fixes: --mend"))
     write(_("Nothing was submitted."))
 
 
@@ -249,7 +296,7 @@ def _rerun(ctx: CommandContext, options: Options) -> JobHandle | None:
         anyway=options.anyway,
         key=ctx.key,
     )
-    reply = _confirmed(ctx, options, request)
+    reply = confirmed(ctx, options, request)
     return JobHandle(reply["job"], ctx.client) if reply else None
 
 

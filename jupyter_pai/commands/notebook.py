@@ -17,6 +17,7 @@ from ..client.context import NotebookContext, follow_notebook, shell_context
 from ..client.job import JobHandle, wait_for_success
 from ..client.log_printer import LogPrinter, print_end
 from ..client.parameters import option_names
+from ..client.workflow_run import WorkflowHandle
 from ..core.errors import PaiError, UsageError
 from ..core.i18n import _
 from ..core.secret import Secret
@@ -119,16 +120,16 @@ def run_cell(shell: InteractiveShell, line: str, cell: str) -> None:
     converted = script.from_cell(cell, _cells_above(shell, ctx.caller, cell, options.with_above))
     with ctx.submitting(options):
         handle = jobs.submit(ctx, options, cell=converted.text, attach=True)
+        for note in converted.notes if handle or options.step else ():
+            ctx.console.print(note)
         if handle:
-            for note in converted.notes:
-                ctx.console.print(note)
             _finish(ctx, options, handle, display_it=True)
 
 
 @option_names()
 def run_line(shell: InteractiveShell, line: str) -> object:
-    """Run ``%pai VERB …``. Return the job of `submit` and `rerun`, and the form of `form`: the cell shows it unless it
-    is assigned.
+    """Run ``%pai VERB …``. Return the job of `submit` and `rerun`, the run of `workflow`, and the form of `form`: the
+    cell shows it unless it is assigned.
     """
     words = words_of(line, shell.user_ns)
     try:
@@ -144,6 +145,8 @@ def run_line(shell: InteractiveShell, line: str) -> object:
         result = (
             jobs.submit(ctx, options, attach=True) if options.verb == "submit" else COMMANDS[options.verb](ctx, options)
         )
+        if isinstance(result, WorkflowHandle):
+            return result
         if options.verb not in SUBMITS or not isinstance(result, JobHandle):
             return None
         return _finish(ctx, options, result, display_it=False)

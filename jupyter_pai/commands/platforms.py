@@ -1,11 +1,11 @@
-"""Commands on platforms and settings: instance types, images, jobs submitted elsewhere, models, terminals, profiles,
+"""Commands on platforms and settings: instance types, images, jobs submitted elsewhere, terminals, profiles,
 secrets, checks and tutorials."""
 
 from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ def _instances(ctx: CommandContext, options: Options) -> None:
     reply = ctx.client.call("instances", profile=options.profile, backend=options.backend)
     if ctx.print_json(options, reply["instances"]):
         return
-    states = {True: _("free"), False: _("in use"), None: ""}
+    states = {True: _("free"), False: _("none free"), None: ""}
     rows = [
         (
             kind["name"],
@@ -83,9 +83,15 @@ def _images(ctx: CommandContext, options: Options) -> None:
     reply = ctx.client.call("images", **{name: getattr(options, name) for name in names})
     if ctx.print_json(options, reply["images"]):
         return
-    fields = ("framework", "version", "accelerator", "python", "cuda", "uri")
-    rows = [tuple(image[field] for field in fields) for image in reply["images"]]
-    ctx.console.table((_("framework"), _("version"), "", "Python", "CUDA", _("image")), rows)
+    columns = {
+        "framework": _("framework"), "version": _("version"), "accelerator": "", "python": "Python", "cuda": "CUDA",
+        "modes": _("training modes"), "uri": _("image"),
+    }  # fmt: skip
+    images = [image | {"modes": ", ".join(image["modes"])} for image in reply["images"]]
+    # Few platforms have training modes.
+    shown = [name for name in columns if name != "modes" or any(image["modes"] for image in images)]
+    rows = [tuple(image[name] for name in shown) for image in images]
+    ctx.console.table([columns[name] for name in shown], rows)
     _show_forbidden(ctx, reply["left_out"])
 
 
@@ -103,17 +109,6 @@ def _adopt(ctx: CommandContext, options: Options) -> None:
     ]
     columns = (_("platform ID"), _("name"), _("status"), _("submitted"), _("id"))
     ctx.print_table(options, reply, columns, rows)
-
-
-def _models(ctx: CommandContext, options: Options) -> None:
-    models = ctx.client.call("output_models", job=options.job)["models"]
-    rows = [
-        (model["channel"], model["uri"], ", ".join(f"{k}={v}" for k, v in model["labels"].items())) for model in models
-    ]
-    if rows or options.json:
-        ctx.print_table(options, models, (_("channel"), _("model"), _("labels")), rows)
-    else:
-        ctx.console.print(_("The platform lists no models for this job."))
 
 
 def _terminal(ctx: CommandContext, options: Options) -> None:
@@ -155,6 +150,9 @@ def _profile(ctx: CommandContext, options: Options) -> None:
     else:
         reply = ctx.client.call("profiles")
     _show_profiles(ctx, reply, options)
+    if not options.json:
+        for note in reply.get("notes", ()):
+            ctx.console.print(note)
 
 
 def _log_in(ctx: CommandContext, profile: str) -> dict[str, Any]:
@@ -206,7 +204,7 @@ def _show_profiles(ctx: CommandContext, reply: dict[str, Any], options: Options)
     for profile in profiles:
         settings = {key: value for key, value in profile["settings"].items() if key != "own_credentials"}
         backend = settings.pop("backend")
-        keys = ", ".join(f"{key}={value}" for key, value in settings.items())
+        keys = ", ".join(f"{key}={value}" for key, value in _flat(settings))
         mark = "*" if profile["name"] == reply["default"] else ""
         rows.append((profile["name"] + mark, backend, keys, profile["file"]))
     ctx.console.table((_("profile"), _("backend"), _("keys"), _("file")), rows)
@@ -216,6 +214,15 @@ def _show_profiles(ctx: CommandContext, reply: dict[str, Any], options: Options)
             ctx.console.print(f"{profile['name']}: {place}")
         if profile["refused"]:
             ctx.console.print(f"{profile['name']}: {profile['refused']}")
+
+
+def _flat(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the keys of a profile as `profile set` takes them: those of a table with its name."""
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from ((f"{key}.{name}", entry) for name, entry in value.items())
+        else:
+            yield key, value
 
 
 def _credentials_place(stored: dict[str, str], file: str) -> str:
@@ -266,12 +273,19 @@ def _secret(ctx: CommandContext, options: Options) -> None:
 
 
 def _doctor(ctx: CommandContext, options: Options) -> None:
-    if options.live:
+    place = {"profile": options.profile, "backend": options.backend}
+    if not options.live:
+        _print_findings(ctx, options, ctx.client.call("doctor", **place)["findings"])
+    elif any(place.values()) and (tried := ctx.client.call("try_jobs", **place)["findings"]):
+        _print_findings(ctx, options, tried)
+    else:
         trials = ctx.client.call("trials")["trials"]
         plans = [(f"{trial['backend']} {trial['name']}", trial["what"], trial["how"]) for trial in trials]
         ctx.print_table(options, trials, (_("trial"), _("expected result"), _("how")), plans)
-        return
-    checks = ctx.client.call("doctor", profile=options.profile, backend=options.backend)["findings"]
+
+
+def _print_findings(ctx: CommandContext, options: Options, checks: Sequence[Mapping[str, str]]) -> None:
+    """Print findings. Raises a BadInput if jobs cannot run."""
     marks = {"ok": "✓", "warn": "!", "bad": "✗"}
     rows = [(marks[check["state"]], check["what"], check["text"], check["fix"]) for check in checks]
     ctx.print_table(options, checks, ("", _("check"), _("result"), _("fix")), rows)
@@ -298,7 +312,6 @@ COMMANDS: Commands = {
     "instances": _instances,
     "images": _images,
     "adopt": _adopt,
-    "models": _models,
     "terminal": _terminal,
     "profile": _profile,
     "secret": _secret,

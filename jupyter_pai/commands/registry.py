@@ -6,7 +6,7 @@ is defined in `parser`.
 
 from __future__ import annotations
 
-from . import data, disk, jobs, platforms, tensorboard
+from . import data, disk, jobs, models, platforms, tensorboard, workflows
 from .console import Commands
 
 COMMANDS: Commands = {
@@ -15,4 +15,6 @@ COMMANDS: Commands = {
     **data.COMMANDS,
     **tensorboard.COMMANDS,
     **platforms.COMMANDS,
+    **models.COMMANDS,
+    **workflows.COMMANDS,
 }

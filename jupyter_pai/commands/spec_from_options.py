@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,19 +29,28 @@ _REMOVABLE = {
     **dict(zip(_PLAIN, _PLAIN, strict=True)),
     "requirement": "requirements",
     "output_path": "output_path",
+    "role": "roles",
     "tty": "tty",
     "args": "args",
 }
 
 
-def spec_of(options: Options, caller: NotebookContext, *, target: str = "", cell: str = "") -> dict[str, Any]:
-    """Return the spec of a line. `cell` is the script that was converted from its cell.
+def spec_of(
+    options: Options,
+    caller: NotebookContext,
+    *,
+    target: str = "",
+    cell: str = "",
+    job_file: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the spec of a line. `cell` is the script that was converted from its cell; `job_file` the spec of a job
+    file of a platform, whose values the options replace.
 
     Raises:
         UsageError: naming the invalid option.
         NotebookError: if the notebook to run is invalid.
     """
-    spec = _from_file(options.spec, caller) if options.spec else {}
+    spec = (job_file or {}) | (_from_file(options.spec, caller) if options.spec else {})
     for field in ("inputs", "outputs"):
         spec[field] = {name: _uri(str(value), caller) for name, value in _table(spec, field).items()}
     if spec.get("output_path"):
@@ -70,6 +80,7 @@ def _fields(options: Options, caller: NotebookContext) -> dict[str, Any]:
         "output_path": options.output_path and _uri(options.output_path, caller),
         "metric_definitions": [{"name": name, "regex": pattern} for name, pattern in metrics.items()],
         "requirements": options.requirement,
+        "roles": [_role(text) for text in options.role],
         "args": options.args,
         "secrets": {text.partition("=")[0]: text.partition("=")[2] or text for text in options.secret},
         "options": _nested(_pairs("--option", options.option)) | (container if options.container else {}),
@@ -174,6 +185,21 @@ def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
+def _role(text: str) -> dict[str, str]:
+    """Return the role that a text describes: its name, then fields as NAME=VALUE, with the quotes of a shell."""
+    try:
+        name, *words = shlex.split(text)
+    except ValueError:
+        name, words = "", []
+    fields = dict(word.partition("=")[::2] for word in words)
+    if not name or "=" in name or "" in fields.values() or "name" in fields or len(fields) != len(words):
+        raise UsageError(
+            _("--role: `{text}` is not of the form NAME FIELD=VALUE ….").format(text=text),
+            fix=_("Write for example: --role \"worker count=2 gpu=1 command='python train.py'\""),
+        )
+    return {"name": name, **fields}
+
+
 def _nested(values: dict[str, str]) -> dict[str, Any]:
     """Return options as nested tables: dots in a name separate levels, and a value is parsed as JSON if possible."""
     nested: dict[str, Any] = {}
@@ -206,8 +232,9 @@ def _list(values: dict[str, Any], field: str) -> list[Any]:
 
 
 def _uri(text: str, caller: NotebookContext) -> str:
-    """Return a URI unchanged, and a path as an absolute path. A trailing slash denotes a folder and is kept."""
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text):
+    """Return a URI and a result of a step unchanged, and a path as an absolute path. A trailing slash denotes a folder
+    and is kept."""
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://|\{\{", text):
         return text
     if not text:
         raise UsageError(_("An input or output requires a path or URI."))

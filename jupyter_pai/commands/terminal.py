@@ -16,6 +16,7 @@ from ..client.context import NotebookContext
 from ..client.interrupts import explain_submit, explain_wait
 from ..client.job import JobHandle
 from ..client.parameters import option_names
+from ..client.workflow_run import WorkflowHandle
 from ..core.errors import EngineError, PaiError, UsageError
 from ..core.i18n import _
 from ..core.secret import Secret
@@ -96,6 +97,8 @@ def _run(options: grammar.Options) -> int:
     ctx = CommandContext(client, NotebookContext(Path.cwd()), Terminal())
     with ctx.submitting(options):
         result = COMMANDS[options.verb](ctx, options)
+        if isinstance(result, WorkflowHandle):
+            return SUCCESS if result.status == "succeeded" else NO_SUCCESS
         if options.verb not in SUBMITS or not isinstance(result, JobHandle):
             return SUCCESS
         return _show_submitted(ctx.console, options, result)

@@ -90,7 +90,8 @@ class Policy:
             NotAllowed: for the first violated rule.
         """
         self.check_profile(profile, backend)
-        self._check_lists(instance_types=spec.instance_type, images=spec.image)
+        for one in spec.by_role.values():
+            self._check_lists(instance_types=one.instance_type, images=one.image)
         most = self.rules.max_run_time
         if most and spec.max_run_time and spec.max_run_time > most:
             text = _("Maximum run time exceeded: {seconds} s requested, {most} s allowed.")

@@ -50,9 +50,12 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class ProfileSettings(BaseModel):
-    """The profile keys common to all backends. The model of a backend adds its own."""
+    """The profile keys common to all backends. The model of a backend adds its own.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    The model of a backend is built when a profile uses it, since each one takes memory.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     backend: str = Field(title=N_("Platform"), description=N_("Platform that runs the jobs of this profile."))
     default_instance_type: str = Field(

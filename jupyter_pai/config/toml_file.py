@@ -103,7 +103,8 @@ class SettingsFile:
         return table
 
     def set(self, profile: str, values: Mapping[str, Any]) -> None:
-        """Set keys of a profile, creating it if necessary. None removes a key.
+        """Set keys of a profile, creating it if necessary. None removes a key. `mounts.data` is the key `data` of the
+        table `mounts`, which is removed with its last key.
 
         Raises:
             SettingsError: if a value cannot be represented in TOML.
@@ -112,10 +113,7 @@ class SettingsFile:
             profiles = self.document.setdefault("profiles", {})
             table = profiles.setdefault(profile, {})
             for key, value in values.items():
-                if value is None:
-                    table.pop(key, None)
-                else:
-                    table[key] = value
+                _set(table, key, value)
             # Encoded as in the file: lone surrogates are an error.
             tomllib.loads(self.document.as_string().encode().decode())
         except (ValueError, TypeError, RecursionError) as error:
@@ -189,3 +187,25 @@ class SettingsFile:
             elif here == profile and key and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[.=]", line):
                 return number
         return header
+
+
+def _set(table: Any, key: str, value: Any) -> None:
+    """Set or remove a key of a TOML table, or of a table in it."""
+    name, dot, inner = key.partition(".")
+    if not dot or not isinstance(table.get(name, {}), Mapping):
+        _set_plain(table, key, value)
+        return
+    if name not in table:
+        import tomlkit
+
+        table[name] = tomlkit.inline_table()
+    _set_plain(table[name], inner, value)
+    if not table[name]:
+        table.pop(name)
+
+
+def _set_plain(table: Any, key: str, value: Any) -> None:
+    if value is None:
+        table.pop(key, None)
+    else:
+        table[key] = value

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "CHANNELS",
+    "NODE_VARIABLES",
     "NOTEBOOK",
     "Layout",
     "check_channel",
@@ -35,6 +36,8 @@ FILES = "files"
 FIGURES = "figures"
 # The backend of matplotlib that keeps figures; see the package's folder `backends/runtime/plots`.
 MPLBACKEND = "module://jupyter_pai_figures"
+# Further variables of the nodes, besides RANK, WORLD_SIZE and MASTER_ADDR.
+NODE_VARIABLES = ("NODE_NUM", "INDEX", "GPU_NUM_PER_NODE", "GPU_NUM", "CHIEF_IP", "NODE_LIST")
 # The additional output channel of a job that runs a notebook, for the executed notebook.
 NOTEBOOK = "notebook"
 

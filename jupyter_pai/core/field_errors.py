@@ -24,6 +24,7 @@ _WORDS = {
     "bool_type": N_("must be true or false"),
     "dict_type": N_("must be a mapping of names to values"),
     "float_parsing": N_("must be a number"),
+    "finite_number": N_("must be a finite number"),
     "float_type": N_("must be a number"),
     "greater_than": N_("must be greater than {gt}"),
     "greater_than_equal": N_("must be {ge} or greater"),
@@ -35,10 +36,14 @@ _WORDS = {
     "list_type": N_("must be a list"),
     "literal_error": N_("must be one of {expected}"),
     "missing": N_("required"),
+    "model_attributes_type": N_("must be a mapping of names to values"),
+    "model_type": N_("must be a mapping of names to values"),
     "string_pattern_mismatch": N_("invalid format"),
     "string_too_long": N_("must have at most {max_length} characters"),
     "string_too_short": N_("must not be empty"),
     "string_type": N_("must be text"),
+    "too_long": N_("must have {max_length} or fewer items"),
+    "too_short": N_("must have {min_length} or more items"),
     "tuple_type": N_("must be a list"),
 }
 _NAMED = re.compile(r"([a-z_]+)(\.[\w-]+)*: ")
@@ -73,7 +78,8 @@ def _message(one: Mapping[str, Any], fields: Collection[str]) -> str:
         near = get_close_matches(str(one["loc"][-1]), fields, 1)
         meant = _("; did you mean `{name}`?").format(name=near[0]) if near else ""
         return _("unknown field") + meant
-    if words := _WORDS.get(one["type"]):
+    # A message about the whole model has no field before it.
+    if one["loc"] and (words := _WORDS.get(one["type"])):
         values = dict(one.get("ctx", {}))
         if "expected" in values:  # Pydantic writes 'a', 'b' or 'c'.
             values["expected"] = re.sub("', '|' or '", "`, `", values["expected"]).replace("'", "`")

@@ -9,8 +9,10 @@ import secrets
 import shutil
 import sqlite3
 import sys
+from collections.abc import Awaitable
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from ..backends import load_backends
 from ..backends.base import Backend, Capability, Finding
@@ -24,9 +26,12 @@ from ..core.i18n import _
 from ..jobs.state_dir import Home, room_fix
 from ..jobs.store.store import Store
 from ..storage import load_storages
+from ..storage.base import Storage
 from .audit_log import Audit
 from .data.storages import Storages
 from .profiles import Profiles
+
+_T = TypeVar("_T")
 
 _LOW_DISK = 1 << 30
 # Ids of jobs in one finding.
@@ -67,7 +72,7 @@ def examine_profile(storages: Storages, profile: Profile) -> list[Finding]:
     if Capability.RUNS_HERE in backend.capabilities:
         return findings
     if all(finding.state != "bad" for finding in findings):
-        findings += _storage(backend, storages, profile)
+        findings += _storages(backend, storages, profile)
     return [replace(finding, what=f"{profile.name}: {finding.what}") for finding in findings]
 
 
@@ -84,27 +89,42 @@ def audited(profiles: Profiles, audit: Audit) -> list[Finding]:
     return [Finding("bad" if rules.audit_required else "warn", _("audit log"), text, _contact(policy))]
 
 
-def _storage(backend: Backend, storages: Storages, profile: Profile) -> list[Finding]:
-    """Return whether the platform's folder in its storage can be written and read; nothing if it has no storage."""
-    name = f".doctor-{secrets.token_hex(8)}"
+def _storages(backend: Backend, storages: Storages, profile: Profile) -> list[Finding]:
+    """Return whether the platform's folder in its storage can be written and read, if it has one, and whether those of
+    the profile's other storages can be listed."""
     try:
-        if not (uri := asyncio.run(_folder(backend))):
-            return []
-        storage = storages.of(uri, profile.name)
-        storage.put(b"Test file of `jupyter pai doctor`.\n", uri + name)
-        try:
-            with storage.open(uri, name) as file:
-                file.read(0, file.file.size)
-        finally:
-            storage.delete(uri + name)
+        uri = asyncio.run(_closing(backend.input_uri()))
+        findings = [_written(storages.of(uri, profile.name), uri)] if uri else []
     except PaiError as error:
         return [Finding("bad", _("storage"), error.message, error.fix)]
-    return [Finding("ok", _("storage"), _("{uri} can be read and written").format(uri=uri))]
+    others = (storage for storage in storages.of_profile(profile) if storage.scheme != uri.partition("://")[0])
+    return findings + [finding for storage in others for finding in _listed(storage)]
 
 
-async def _folder(backend: Backend) -> str:
+def _written(storage: Storage, uri: str) -> Finding:
+    name = f".doctor-{secrets.token_hex(8)}"
+    storage.put(b"Test file of `jupyter pai doctor`.\n", uri + name)
     try:
-        return await backend.input_uri()
+        with storage.open(uri, name) as file:
+            file.read(0, file.file.size)
+    finally:
+        storage.delete(uri + name)
+    return Finding("ok", _("storage"), _("{uri} can be read and written").format(uri=uri))
+
+
+def _listed(storage: Storage) -> list[Finding]:
+    try:
+        roots = asyncio.run(_closing(storage.roots()))
+        for uri in roots:
+            storage.entries(uri, most=1)
+    except PaiError as error:
+        return [Finding("warn", _("storage"), error.message, error.fix)]
+    return [Finding("ok", _("storage"), _("{uri} can be listed").format(uri=uri)) for uri in roots]
+
+
+async def _closing(work: Awaitable[_T]) -> _T:
+    try:
+        return await work
     finally:
         await transport.close()
 

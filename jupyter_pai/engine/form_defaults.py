@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
+from ..backends.base import Backend
 from ..config.settings import Settings
 from ..core.errors import NotFound, UsageError
 from ..core.i18n import _
@@ -21,9 +22,9 @@ from ..jobs.job import Job
 from ..jobs.spec import JobSpec
 from ..jobs.store.query import JobFilter
 from ..source.entry_point import ENTRY_POINTS
-from . import lineage
+from . import job_files, lineage
 
-Kind = Literal["notebook", "script", "folder"]
+Kind = Literal["notebook", "script", "folder", "job_file"]
 _SCRIPTS, _NOTEBOOK = (".py", ".sh"), ".ipynb"
 # The most entry points offered, and the most folder entries searched for them.
 _MOST_ENTRIES, _MOST_SEARCHED = 200, 5_000
@@ -31,10 +32,11 @@ _NO_CODE = ("__pycache__", "node_modules")
 
 
 class FormTarget(NamedTuple):
-    """The target of a form: its real path and its kind."""
+    """The target of a form: its real path and its kind, and the backend that reads it if it is a job file."""
 
     path: Path
     kind: Kind
+    reader: type[Backend] | None = None
 
     @property
     def folder(self) -> Path:
@@ -44,7 +46,7 @@ class FormTarget(NamedTuple):
     @property
     def jobs(self) -> JobFilter:
         """The query for the newest job of the target."""
-        notebook, script, folder = (str(self.path) if self.kind == kind else "" for kind in get_args(Kind))
+        notebook, script, folder, _job_file = (str(self.path) if self.kind == kind else "" for kind in get_args(Kind))
         return JobFilter(limit=1, notebook=notebook, script=script, folder=folder)
 
 
@@ -64,10 +66,14 @@ def target_of(path: Path) -> FormTarget:
         return FormTarget(target, "folder")
     if not stat.S_ISREG(mode):
         raise NotFound(_("{path} does not exist.").format(path=path), fix=_("Save the file, or choose another one."))
+    if reader := job_files.backend_of(target):
+        return FormTarget(target, "job_file", reader)
     if target.suffix not in (*_SCRIPTS, _NOTEBOOK):
         raise UsageError(
             _("{path} is not a folder, .py, .sh or .ipynb file.").format(path=path),
-            fix=_("Open its folder, and enter the command that runs it."),
+            fix=_(
+                "To run it otherwise, open its folder and enter the command, or pass --command. Job files are {globs}."
+            ).format(globs=job_files.globs()),
         )
     return FormTarget(target, "notebook" if target.suffix == _NOTEBOOK else "script")
 

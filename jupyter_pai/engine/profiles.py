@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cached_property
 from pathlib import Path
@@ -27,12 +27,15 @@ from ..jobs.state_dir import Home
 class Profiles:
     """Reads the settings for each request, so that edits take effect at once.
 
-    `system_file` is the administrator's file. A login may take `login_timeout` seconds.
+    `system_file` is the administrator's file. A login may take `login_timeout` seconds, and the notes on a changed
+    profile `notes_timeout` seconds.
     """
 
-    def __init__(self, home: Home, system_file: Path | None = None, login_timeout: float = 30.0) -> None:
+    def __init__(
+        self, home: Home, system_file: Path | None = None, login_timeout: float = 30.0, notes_timeout: float = 20.0
+    ) -> None:
         self.home = home
-        self.login_timeout = login_timeout
+        self.login_timeout, self.notes_timeout = login_timeout, notes_timeout
         self.system_file = system_file or SYSTEM_FILE
         self.credentials = Credentials()
         self._backends: dict[str, tuple[Profile, Backend]] = {}
@@ -81,6 +84,37 @@ class Profiles:
                 before.save()
                 raise
         return settings
+
+    async def change(
+        self, profile: str, values: Mapping[str, Any] | None = None, *, default: bool = False
+    ) -> Sequence[str]:
+        """Set keys of a profile, or make it the default one, as `edit` does. Return the notes of its platform on the
+        changed keys. If it does not respond, a note says so.
+
+        Raises:
+            SettingsError: if the settings would be invalid; they are not changed.
+        """
+        before = _keys(SettingsFile(user_file()), profile)
+        # In a thread, since a keyring may block.
+        settings = await asyncio.to_thread(self.edit, profile, values, default=default)
+        after = _keys(SettingsFile(user_file()), profile)
+        changed = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
+        chosen = settings.profiles[profile]
+        if not changed or settings.policy.why_not(chosen.name, chosen.backend):
+            return ()
+        return await self._notes(chosen, changed)
+
+    async def _notes(self, profile: Profile, changed: Collection[str]) -> Sequence[str]:
+        try:
+            async with asyncio.timeout(self.notes_timeout):
+                return list(await load_backends()[profile.backend].profile_notes(profile.settings, changed))
+        except TimeoutError:
+            text = _("The platform of profile `{name}` did not respond. The profile is stored.")
+            return [text.format(name=profile.name)]
+        except PaiError as error:
+            return [error.message + " " + error.fix if error.fix else error.message]
+        except Exception as error:  # A plug-in may raise any error.
+            return [f"{type(error).__name__}: {error}"]
 
     async def log_in(self, profile: str, body: object) -> None:
         """Store the credentials that a login yields for a profile, in place of earlier ones. If it fails, nothing is
@@ -151,7 +185,8 @@ class Profiles:
             self._backends[profile.name] = (profile, backend)
         return self._backends[profile.name][1]
 
-    def capabilities(self, backend: str) -> frozenset[Capability]:
+    @staticmethod
+    def capabilities(backend: str) -> frozenset[Capability]:
         """Return the capabilities of a backend; none if it is not installed."""
         kind = load_backends().get(backend)
         return kind.capabilities if kind else frozenset()
@@ -191,7 +226,12 @@ class Profiles:
 
 def _reference(file: SettingsFile, profile: str) -> str:
     """Return the reference to a profile's own credentials, also from an invalid file."""
-    return str(file.profiles().get(profile, {}).get("own_credentials", ""))
+    return str(_keys(file, profile).get("own_credentials", ""))
+
+
+def _keys(file: SettingsFile, profile: str) -> dict[str, Any]:
+    """Return the keys of a profile, as written; none if it is not in the file."""
+    return file.profiles().get(profile, {})
 
 
 def _discovered() -> dict[str, dict[str, Any]]:

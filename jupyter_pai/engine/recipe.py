@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from ..core.errors import NotebookError
-from ..jobs.spec import JobSpec
+from ..jobs.spec import JobSpec, Role
 
 _PLAIN = (
     "name", "profile", "command", "python", "image", "instance_type", "instance_count", "cpu", "gpu", "memory",
@@ -27,11 +27,11 @@ _TABLES = {
     "hyperparameters": "hp", "inputs": "input", "outputs": "output", "environment": "env", "labels": "label",
 }  # fmt: skip
 _LISTS = {"include": "include", "exclude": "exclude", "allow_secret": "allow-secret"}
-_CONTAINERS = ("auto", "podman", "docker", "none")
+_CONTAINERS = ("auto", "preferred", "podman", "docker", "none")
 _HEADER = "# %%pai_train\n"
 # Texts that a magic replaces by variables, except in the values of these options.
 _VARIABLE = re.compile(r"\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*")
-_VERBATIM = ("--metric", "--command")
+_VERBATIM = ("--metric", "--command", "--role")
 
 
 # Options with their values, empty for flags; None if options cannot express the spec.
@@ -122,13 +122,14 @@ def _options(spec: JobSpec) -> _Pairs:
         return None
     if spec.options and (len(spec.options) > 1 or container not in _CONTAINERS):
         return None
-    values = spec.model_dump(include=set(_PLAIN), exclude_defaults=True)
+    values = spec.model_dump(include={*_PLAIN} - ({"instance_count"} if spec.roles else set()), exclude_defaults=True)
     values = {name: f"{value:g}" if value == inf else str(value) for name, value in values.items()}
     pairs = [(option, name, value) for field, option in _TABLES.items() for name, value in getattr(spec, field).items()]
     pairs += [("metric", one.name, one.regex) for one in spec.metric_definitions]
     options = [("--source", source.folder)]
     options += [(f"--{name.replace('_', '-')}", values[name]) for name in _PLAIN if name in values]
     options += [(f"--{option}", f"{name}={value}") for option, name, value in pairs]
+    options += [("--role", _role(role)) for role in spec.roles]
     options += [("--metric", "none")] * (not spec.detect_metrics)
     options += [("--secret", name if name == kept else f"{name}={kept}") for name, kept in spec.secrets.items()]
     options += [("--requirement", text) for text in spec.requirements]
@@ -139,6 +140,11 @@ def _options(spec: JobSpec) -> _Pairs:
     if not are_pairs or not all(value for _option, value in options):
         return None
     return options + [("--tty", "")] * spec.tty + [("--no-gitignore", "")] * (not source.gitignore)
+
+
+def _role(role: Role) -> str:
+    fields = role.model_dump(exclude={"name"}, exclude_defaults=True)
+    return shlex.join([role.name, *(f"{name}={value}" for name, value in fields.items())])
 
 
 def _target(spec: JobSpec) -> str | None:

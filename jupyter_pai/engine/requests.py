@@ -18,7 +18,8 @@ from ..jobs.spec import JobSpec, parse_spec
 
 M = TypeVar("M", bound=BaseModel)
 
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/")
+# A URI, an absolute path, or the result of a workflow's step.
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/|\{\{")
 _CHANNELS = ("inputs", "outputs")
 
 
@@ -124,11 +125,13 @@ def submit_request(body: object) -> SubmitRequest:
         spec, notebook = body["spec"], body.get("notebook")
         if isinstance(spec, dict) and spec.get("name") in (None, ""):
             spec = spec | {"name": job_name.default_name(spec, notebook if isinstance(notebook, str) else "")}
-        body = body | {"spec": _with_absolute_paths(parse_spec(spec))}
+        body = body | {"spec": with_absolute_paths(parse_spec(spec))}
     return parse(SubmitRequest, body)
 
 
-def _with_absolute_paths(spec: JobSpec) -> JobSpec:
+def with_absolute_paths(spec: JobSpec) -> JobSpec:
+    """Return a spec whose relative paths of inputs and outputs start at the folder of its code."""
+
     def absolute(uri: str) -> str:
         if not uri.strip() or _URI.match(uri) or not spec.source.folder:
             return uri

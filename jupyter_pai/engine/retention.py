@@ -20,7 +20,7 @@ from typing import Any
 from ..backends.base import Capability, Finding
 from ..config.settings import DiskSettings
 from ..core.cleanup import at_exit
-from ..core.errors import PaiError, StateError
+from ..core.errors import Conflict, PaiError, StateError
 from ..core.filesystem import write_error
 from ..core.i18n import _
 from ..core.lease import Lease
@@ -32,6 +32,7 @@ from ..jobs.store.store import FinishedJob, Store
 from .data import disk
 from .profiles import Profiles
 from .requests import Prune
+from .workflows.active_runs import jobs_of_active_runs
 
 _DAY = 86_400.0
 # The default limit in bytes, or this fraction of a smaller disk.
@@ -191,6 +192,7 @@ class Retention:
             "environments": [size for path, size in sizes.items() if path.startswith("environments/")],
             "inputs": [size for path, size in sizes.items() if path.startswith("inputs/")],
             "sources": [*map(disk.taken, self.home.sources.glob("*.tar.gz"))],
+            "workflows": [*map(disk.run_size, self.home.workflows.glob("*"))],
             "database": [sum(map(disk.taken, (*self.home.path.glob("pai.sqlite3*"), self._reserve.folder)))],
         }
         return {
@@ -213,8 +215,8 @@ class Retention:
             environments = list(self._environments(0 if criteria.environments else self._unused_since()))
         if criteria.names_jobs:
             query = JobFilter(criteria.status, labels=criteria.labels)
-            finished = self._finished_jobs(query.where, query.arguments)
-            jobs = [job for job in finished if _matches(job, criteria)][criteria.keep or 0 :]
+            finished, used = self._finished_jobs(query.where, query.arguments), jobs_of_active_runs(self.home)
+            jobs = [job for job in finished if _matches(job, criteria) and job.id not in used][criteria.keep or 0 :]
         return [self._candidate(job) for job in jobs], environments
 
     def _candidate(self, job: FinishedJob) -> Candidate:
@@ -272,9 +274,14 @@ class Retention:
         `gone`: the job is active, and its host is gone for good.
 
         Raises:
-            Conflict: if it is active, pinned, or an active job uses its files.
+            Conflict: if it is active, pinned, or an active job or run of a workflow uses it.
         """
         self.store.jobs.check_deletable(job.id, gone=gone)
+        if run := (await asyncio.to_thread(jobs_of_active_runs, self.home)).get(job.id):
+            raise Conflict(
+                _("The active workflow run {run} uses job {job}.").format(run=run, job=job.id),
+                fix=_("Wait until it ends, or stop it: %pai workflow stop {run}").format(run=run),
+            )
         if job.remote_id and Capability.DELETE in self.profiles.capabilities(job.backend):
             await self.profiles.backend_of(job).delete(job.remote_id)
         try:

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..backends import load_backends
 from ..backends.base import Capability, Finding
-from ..backends.reports import Report
 from ..cloud import http as transport
 from ..config.secret_store import SecretStore
 from ..core import filesystem
-from ..core.errors import Conflict, NotFound, SettingsError
+from ..core.errors import NotFound, SettingsError
 from ..core.i18n import _
 from ..jobs import provenance
 from ..jobs.events import JobEvent, LogChunk, MetricPoint, json_number
@@ -30,7 +29,7 @@ from ..jobs.job import UNLISTED, Job, JobStatus
 from ..jobs.limits import LONGEST_LISTED, MOST_LISTED, shortened
 from ..jobs.logs.file import LogFile, instances
 from ..jobs.logs.view import LogView, LogViews
-from ..jobs.metrics.query import Metric, ResourceUsage, read_columns
+from ..jobs.metrics.query import Metric, ResourceUsage, new_points
 from ..jobs.metrics.series import DETECTED, PLATFORM, TENSORBOARD, Series
 from ..jobs.provenance import Provenance
 from ..jobs.state_dir import Home
@@ -42,20 +41,22 @@ from .choices import Choices
 from .compare import Difference, FileDifference
 from .data.storages import Storages
 from .data.transfers import Transfers
+from .models import Models
 from .profiles import Profiles
 from .retention import Retention
 from .watcher.loop import Watcher
+from .watcher.stopping import report_on, stop_job
 from .watcher.timings import Timings
+from .workflows.active_runs import ActiveRuns
 
 if TYPE_CHECKING:
     from .submit import Submitter
+    from .workflows.workflows import Workflows
 
 _PIECE = 1 << 18
 _EVENTS_INTERVAL = 0.1
 # Jobs of a renamed notebook that are read at a time.
 _RENAMED = 500
-# The most points of a metric in one message.
-_MAX_POINTS = 1 << 14
 
 
 class JobService:
@@ -74,7 +75,9 @@ class JobService:
         self.watcher = Watcher(self.home, self.store, self.storages, self.secrets, self.timings)
         self.retention = Retention(self.home, self.store, self.profiles)
         self.transfers = Transfers(self.home)
+        self.models = Models(self.home, self.profiles)
         self.audit = Audit(self.profiles.policy)
+        self._active_runs = ActiveRuns(self.home, self.timings, lambda: self.workflows)
         self._views = LogViews()
         # Backends whose modules are imported.
         self._preloaded: set[str] = set()
@@ -85,14 +88,15 @@ class JobService:
         from .submit import Submitter
 
         return Submitter(
-            self.home,
-            self.store,
-            self.watcher,
-            self.storages,
-            self.secrets,
-            self.retention,
-            self.transfers,
+            self.home, self.store, self.watcher, self.storages, self.secrets, self.retention, self.transfers
         )
+
+    @cached_property
+    def workflows(self) -> Workflows:
+        """The runs of workflows. Its modules are imported on first use, or at the start if a run is active."""
+        from .workflows.workflows import Workflows
+
+        return Workflows(self.home, self.watcher, self.audit, lambda: self.submitter)
 
     def preload(self) -> None:
         """Import the slow modules of a first submit, for the backends of the profiles. May block."""
@@ -110,9 +114,14 @@ class JobService:
         """Start to watch all active jobs."""
         await self.watcher.start()
         self.retention.start()
+        self._active_runs.start()
 
     async def close(self) -> None:
         """Release all resources. Jobs continue."""
+        await self._active_runs.close()
+        workflows: Workflows | None = vars(self).get("workflows")
+        if workflows:
+            await workflows.close()
         submitter: Submitter | None = vars(self).get("submitter")
         if submitter:
             await submitter.keys.close()
@@ -176,6 +185,7 @@ class JobService:
             "platform_boards": Capability.BOARDS in capabilities,
             "stays_on_platform": bool(job.remote_id) and Capability.DELETE not in capabilities,
             "terminal": is_running and Capability.TERMINAL in capabilities,
+            "registry": Capability.REGISTRY in capabilities,
             "metrics": {name: _latest(point) | {"source": source} for name, (point, source) in latest.items()},
             "usage": {n: _latest(p) for n, p in ResourceUsage(folder.usage).latest().items()} if is_running else {},
         }
@@ -193,13 +203,17 @@ class JobService:
         Raises:
             NotFound: if the instance does not exist.
         """
-        names = instances(self.home.job(job.id).log)
+        expected = job.spec.instance_names
+        names = instances(self.home.job(job.id).log, expected)
         if instance and instance not in names:
             raise NotFound(
                 _("Job {job} has no instance `{name}`.").format(job=job.id, name=instance),
                 fix=_("Known are: {names}.").format(names=", ".join(names)),
             )
-        return LogFile(self.home.job(job.id).log, instance or (names[0] if names else "worker-0"))
+        first = names[0] if names else "worker-0"
+        if first in expected and not self.watcher.has_ended(job.id):
+            first = expected[0]  # The log of a later instance may arrive before it.
+        return LogFile(self.home.job(job.id).log, instance or first)
 
     def view(self, job: Job, instance: str = "", *, merged: bool = False) -> LogView:
         """Return a view of the log of one instance, or of all, merged by time. May block briefly.
@@ -209,7 +223,8 @@ class JobService:
         """
         # Read before the log: the log of a finished job is complete.
         ended = self.watcher.has_ended(job.id)
-        names = (merged and not instance and instances(self.home.job(job.id).log)) or [instance]
+        folder = self.home.job(job.id).log
+        names = (merged and not instance and instances(folder, job.spec.instance_names)) or [instance]
         return LogView(self._views, [self.log(job, name) for name in names], ended=ended)
 
     def provenance(self, job: Job) -> Provenance:
@@ -285,7 +300,7 @@ class JobService:
             while True:
                 ended = self.watcher.has_ended(job.id)
                 metrics = self.metrics(job, system=system)
-                while points := await asyncio.to_thread(_new_points, metrics, at, known, most):
+                while points := await asyncio.to_thread(new_points, metrics, at, known, most):
                     at |= {name: part["end"] for name, part in points.items()}
                     known |= {name: part["source"] for name, part in points.items()}
                     yield points
@@ -321,25 +336,8 @@ class JobService:
             Conflict: if its platform does not have it yet, or its host does not respond. A host that returns ends it.
         """
         job = self.store.jobs.find(word)
-        if not job.status.ended:
-            backend = self.profiles.backend_of(job)
-            # After an interrupted submit, only the platform knows its id.
-            if not (remote_id := job.remote_id or await backend.find(job.id)):
-                text = _("{job} is still being submitted: its platform does not have it yet.").format(job=job.id)
-                raise Conflict(text, fix=_("Stop it in some seconds, when it is running."))
-            await backend.stop(remote_id)
-            if silent := await self._silent(job):
-                raise Conflict(silent.reason, fix=silent.fix)
+        await stop_job(self.profiles, job)
         return job
-
-    async def _silent(self, job: Job) -> Report | None:
-        """Return the report on a job whose host does not respond; otherwise None."""
-        report = await self._report(job)
-        return report if report and report.silent else None
-
-    async def _report(self, job: Job) -> Report | None:
-        remote_id = job.remote_id or job.id
-        return (await self.profiles.backend_of(job).poll([remote_id])).get(remote_id)
 
     async def rename_notebook(self, old: str, new: str) -> None:
         """Assign the jobs of a renamed notebook to its new path. Both are absolute, without links."""
@@ -362,11 +360,11 @@ class JobService:
     async def _is_over(self, job: Job, *, force: bool) -> bool:
         """Return whether an active job can be deleted: its end could not be stored on a full disk, or with `force`, its
         host does not respond."""
-        if force and await self._silent(job):
+        if force and (report := await report_on(self.profiles, job)) and report.silent:
             return True
         if not await asyncio.to_thread(filesystem.write_error, self.home.path):
             return False
-        return bool((report := await self._report(job)) and report.status.ended)
+        return bool((report := await report_on(self.profiles, job)) and report.status.ended)
 
 
 def _dump(job: Job, *, listed: bool) -> dict[str, Any]:
@@ -379,20 +377,3 @@ def _dump(job: Job, *, listed: bool) -> dict[str, Any]:
 
 def _latest(point: MetricPoint) -> dict[str, Any]:
     return {"value": json_number(point.value), "step": point.step, "time": point.time}
-
-
-def _new_points(
-    metrics: Mapping[str, Metric], counts: Mapping[str, int], sources: Mapping[str, str], most: int
-) -> dict[str, dict[str, Any]]:
-    """Return the next points of each metric after the first `counts` ones, or all points if they have another source
-    than those."""
-    points = {}
-    for name, (source, n, kind) in metrics.items():
-        start = counts.get(name, 0)
-        if start > n or sources.get(name, kind) != kind:
-            start = 0
-        if start < n:
-            part = read_columns(source, name, start, n if most else min(n, start + _MAX_POINTS), most=most)
-            if part["end"] > start:
-                points[name] = {"source": kind} | part
-    return points

@@ -26,7 +26,7 @@ from ..jobs.limits import with_notes
 from ..jobs.metrics.log_source import compile_pattern
 from ..jobs.provenance import ProvenanceRecorder
 from ..jobs.spec import JobSpec
-from ..jobs.state_dir import Home, Reservation, new_id, packed_code, reserve, state_errors, write_files
+from ..jobs.state_dir import Home, PackedCode, Reservation, new_id, packed_code, reserve, state_errors, write_files
 from ..jobs.store.store import Store
 from ..source import excluded, pack as source, secret_fields, secret_scan
 from ..source.file_cache import FileMemory
@@ -34,16 +34,17 @@ from ..source.hyperparameters.discover import inspect_modules
 from ..storage.base import Progress
 from . import lineage
 from .attach import attach
-from .data.inputs import check_inputs, lost_outputs, stage_inputs, staging_plan, upload_code
+from .data.inputs import lost_outputs, stage_inputs, staging_plan, upload_code
+from .data.model_inputs import model_inputs
 from .data.storages import Storages
 from .data.transfers import Transfer, Transfers
 from .lost_reply import submit_once, submitted
 from .requests import Rerun, SubmitRequest, Submitted
 from .retention import Retention
 from .submit_keys import SubmitKeys
-from .submit_plan import Preview, StagedPlans, SubmitPlan, script_for_notebook
+from .submit_plan import Preview, StagedPlans, SubmitPlan, publish_note, script_for_notebook
 from .watcher.loop import Watcher
-from .watcher.masking import JobSecrets, note_secrets
+from .watcher.masking import JobSecrets, note_secrets, of_job_file
 
 # Files that a preview lists.
 _MOST_FILES = 20
@@ -52,7 +53,7 @@ _MEASURED = 20
 
 
 class Submitter:
-    """Previews, stages, submits, reruns and imports jobs of a state folder."""
+    """Previews, stages, submits and reruns jobs of a state folder."""
 
     def __init__(
         self,
@@ -105,6 +106,8 @@ class Submitter:
             cost=plan.check.cost,
             hyperparameters=inspected.hyperparameters,
             refused=inspected.refused,
+            problems=plan.check.problems,
+            document=await plan.backend.document(plan.spec),
             files=manifest.files,
             bytes=manifest.bytes,
             biggest=[{"path": entry.path, "bytes": entry.size} for entry in manifest.biggest(_MOST_FILES)],
@@ -124,7 +127,7 @@ class Submitter:
         return await self.keys.run("stage", request.key, self._stage_inputs(request))
 
     async def _stage_inputs(self, request: SubmitRequest) -> Transfer:
-        plan = await self._check(self._resolve(request))
+        plan = await self.check(request)
         channels = len(plan.staging.channels)
         plan = await self._pack(plan)
         earlier, with_reason = await asyncio.to_thread(attach, plan, self.store, self.home)
@@ -132,7 +135,7 @@ class Submitter:
             with_reason.check_confirmed()
         transfer = Transfer("bring", "", "", channels, 0, status="waiting" if channels else "done")
         if not channels:
-            self.staged.keep(transfer.id, replace(plan, inputs={}))
+            self.staged.keep(transfer.id, replace(plan, inputs=plan.staging.resolved))
             return transfer
         copy = await stage_inputs(self.storages, plan.staging, plan.profile.name, plan.backend)
 
@@ -197,7 +200,7 @@ class Submitter:
             inputs = plan.spec.inputs | {lineage.CHANNEL: uri}
             plan = replace(plan, spec=plan.spec.model_copy(update={"inputs": inputs}))
             origin["resumed_from"] = earlier.id
-        plan = replace(await self._check(plan), origin=origin)
+        plan = replace((await self._check(plan)).validated(), origin=origin)
         if "source" in request.changes:
             plan = await self._pack(plan)
         else:
@@ -206,37 +209,30 @@ class Submitter:
         plan.check_confirmed()
         return Submitted(job=await self._start(plan))
 
-    async def adopt(self, remote_id: str, profile: str = "", backend: str = "") -> Job:
-        """Import a job that was submitted elsewhere, and watch it. Return the existing job if it was imported before.
+    async def check(self, request: SubmitRequest) -> SubmitPlan:
+        """Return the checked plan of a request. Nothing is packed.
 
         Raises:
-            NotFound: if the platform does not have it.
-            NotAllowed: if the policy forbids the profile.
+            BadInput: as `submit`.
         """
-        chosen = self.profiles.chosen(profile, backend)
-        remote = await self.profiles.backend(chosen).job(remote_id)
-        if existing := self.store.jobs.by_remote_id(chosen.backend, remote.remote_id):
-            return existing
-        job = Job(
-            id=new_id(),
-            spec=remote.spec.model_copy(update={"profile": chosen.name}),
-            backend=chosen.backend,
-            profile=chosen.name,
-            status=JobStatus.STARTING,  # Until the first poll, which fetches its log.
-            remote_id=remote.remote_id,
-            submitted_at=remote.submitted_at,
-            outputs=remote.outputs,
-            console_url=remote.console_url,
-            labels=remote.spec.labels,
-        )
-        key = f"adopted:{chosen.backend}:{remote.remote_id}"
-        with reserve(self.home, job.id) as held:
-            with state_errors(self.home.jobs):
-                held.folder.spec.write_text(job.spec.model_dump_json(indent=1), "utf-8")
-            held.stored = await asyncio.wrap_future(self.store.jobs.insert(job, key, ""))
-        if held.is_kept:
-            self.watcher.follow(job, held.lease)
-        return held.stored
+        return (await self._check(self._resolve(request))).validated()
+
+    async def submit_packed(self, request: SubmitRequest, code: PackedCode, origin: Mapping[str, str]) -> Job:
+        """Submit a request whose code is packed already. `origin` has fields of the new job. Requests with the same key
+        make one job.
+
+        Raises:
+            PaiError: as `submit`.
+        """
+        if job := self.store.jobs.by_key(request.key):
+            return job
+        return await self.keys.run("packed", request.key, self._submit_packed(request, code, origin))
+
+    async def _submit_packed(self, request: SubmitRequest, code: PackedCode, origin: Mapping[str, str]) -> Job:
+        plan = replace(await self.check(request), origin=origin, code=code)
+        plan.check_policy(plan.policy)
+        plan.check_confirmed()
+        return await self._start(plan)
 
     def _resolve(self, request: SubmitRequest) -> SubmitPlan:
         """Return the plan with its profile and the spec with its defaults. Sends no request.
@@ -279,6 +275,7 @@ class Submitter:
         needs = {
             Capability.TTY: ("tty", spec.tty),
             Capability.CODE_LAYOUT: ("layout", spec.layout == "code"),
+            Capability.ROLES: ("roles", bool(spec.roles)),
             Capability.MULTI_NODE: ("instance_count", spec.instance_count > 1),
             Capability.SECRETS: ("secrets", bool(spec.secrets)),
         }
@@ -290,9 +287,8 @@ class Submitter:
         passes_secrets = Capability.SECRETS in backend.capabilities
         secret_notes = await asyncio.to_thread(secret_fields.check, spec, passes_secrets=passes_secrets)
         await self._read_secrets(spec)
-        staging = staging_plan(spec, backend)
-        if Capability.RUNS_HERE not in backend.capabilities:
-            check_inputs(backend, staging)
+        spec, models = await model_inputs(spec, plan.profile, self.profiles)
+        staging = staging_plan(spec, backend, models.uris, models.profiles)
         in_place = {channel: uri for channel, uri in staging.inputs.items() if channel not in staging.channels}
         with field_from_message(JobSpec.model_fields):
             check = await backend.check(spec.model_copy(update={"inputs": in_place}), Caller(plan.request.python))
@@ -302,7 +298,8 @@ class Submitter:
         if Capability.RUNS_HERE not in backend.capabilities and (lost := lost_outputs(backend, spec)):
             check = replace(check, questions=(*check.questions, lost))
         hub_note = hub.hub_note() if Capability.RUNS_HERE in backend.capabilities else ""
-        check = replace(check, notes=(*check.notes, *plan.notes, *secret_notes, *filter(None, [hub_note])))
+        more = filter(None, [hub_note, publish_note(spec, backend)])
+        check = replace(check, notes=(*check.notes, *plan.notes, *models.notes, *secret_notes, *more))
         plan = replace(plan, spec=spec, check=check, staging=staging)
         plan.check_policy(plan.policy)
         return plan
@@ -318,7 +315,7 @@ class Submitter:
             code = (await self._pack(resolved)).packed
             if code.digest == staged.packed.digest:
                 return replace(staged, request=resolved.request, code=code)
-        return await self._pack(await self._check(resolved))
+        return await self._pack((await self._check(resolved)).validated())
 
     async def _read_secrets(self, spec: JobSpec) -> dict[str, Secret]:
         return await asyncio.to_thread(self.secrets.open, spec.secrets) if spec.secrets else {}
@@ -339,6 +336,7 @@ class Submitter:
             with state_errors(self.home.jobs):
                 write_files(held.folder, job, plan.packed)
             job = job.model_copy(update={"inputs": await self._stage(plan)})
+            await self._upload_code(plan, job, held)
             prepared = await plan.backend.prepare(job, held.folder)
             cost = [plan.check.cost] if plan.check.cost else []
             notes = with_notes([*cost, *plan.check.notes, *plan.packed.notes, *prepared.notes])
@@ -355,24 +353,28 @@ class Submitter:
         return job
 
     async def _stage(self, plan: SubmitPlan) -> Mapping[str, str]:
-        """Upload the code, and stage the inputs that are not staged yet. Return the URIs of the inputs."""
-        inputs, profile = plan.inputs, plan.profile.name
+        """Stage the inputs that are not staged yet. Return their URIs."""
+        inputs = plan.inputs
         if inputs is None:
-            copy = await stage_inputs(self.storages, plan.staging, profile, plan.backend)
+            copy = await stage_inputs(self.storages, plan.staging, plan.profile.name, plan.backend)
             inputs = await asyncio.to_thread(copy, check_progress)
-        code = plan.packed
-        if code.files and (uri := await plan.backend.code_uri(code.digest, code.archive.stat().st_size)):
-            await asyncio.to_thread(upload_code, self.storages.of(uri, profile), uri, code.archive, code.hashes)
         return inputs
+
+    async def _upload_code(self, plan: SubmitPlan, job: Job, held: Reservation) -> None:
+        code = plan.packed
+        if code.files and (uri := await plan.backend.code_place(job, held.folder)):
+            storage = self.storages.of(uri, plan.profile.name)
+            await asyncio.to_thread(upload_code, storage, uri, code.archive, code.hashes)
 
     async def _launch(self, plan: SubmitPlan, job: Job, held: Reservation, values: Mapping[str, Secret]) -> Job:
         """Start a stored job and follow it."""
-        secrets = None
-        if values and Capability.RUNS_HERE not in plan.backend.capabilities:
-            secrets = JobSecrets(held.folder, job.spec.secrets, self.secrets, values)
+        secrets, known = None, values
+        if Capability.RUNS_HERE not in plan.backend.capabilities:
+            known = {**await asyncio.to_thread(of_job_file, job), **values}
+            secrets = JobSecrets(held.folder, job.spec.secrets, self.secrets, known) if known else None
         try:
             if secrets:
-                await asyncio.to_thread(note_secrets, held.folder, values)
+                await asyncio.to_thread(note_secrets, held.folder, known)
             submission = await submit_once(plan.backend, job, held.folder, values, self.watcher.timings)
         except Exception as error:
             if secrets and isinstance(error, PaiError):

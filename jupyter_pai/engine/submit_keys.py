@@ -90,9 +90,11 @@ class SubmitKeys:
         return self._turns.setdefault(attach_key, asyncio.Lock())
 
     async def close(self) -> None:
-        """Cancel all submits in progress, and wait for their end for a limited time."""
-        for event in self._events.values():
-            event.set()
+        """Cancel the submits in progress whose jobs are not being stored, and wait for the end of all for a limited
+        time."""
+        for key, event in self._events.items():
+            if key not in self._storing:
+                event.set()
         if self._tasks:
             await asyncio.wait(self._tasks.values(), timeout=_PATIENCE)
 

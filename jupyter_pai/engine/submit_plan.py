@@ -6,6 +6,7 @@ filled in. Preview takes the first two steps, staging the first four, submit and
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
@@ -18,6 +19,7 @@ from pydantic import BaseModel, Field
 
 from ..backends.base import Backend, Capability
 from ..backends.check import Check
+from ..backends.job_files import Document, Problem, refusal
 from ..config.policy import Policy
 from ..config.settings import Profile
 from ..core.errors import ArgumentsRefused, SpecError, Unconfirmed
@@ -31,10 +33,12 @@ from ..source import excluded, pack as source
 from ..source.entry_point import script_of
 from ..source.hyperparameters import Hyperparameter
 from ..source.hyperparameters.discover import inspect_modules
-from ..source.pack import Manifest
+from ..source.pack import Manifest, Packed
 from .data.inputs import StagingPlan
 from .requests import SubmitRequest
 
+# Folders of code that are packed already, by source and excluded paths.
+PackedFolders = dict[str, tuple[Manifest, Packed]]
 # Excluded paths that are stored with a job.
 _MAX_EXCLUDED = 1_000
 # Staged plans kept at a time; the oldest is dropped for a new one.
@@ -60,6 +64,13 @@ class Preview(BaseModel):
     hyperparameters: tuple[Hyperparameter, ...] = Field(description="The hyperparameters that the code declares.")
     refused: dict[str, str] = Field(
         {}, description="Errors with which the script certainly exits, by field of the spec. A submit is refused."
+    )
+    problems: tuple[Problem, ...] = Field(
+        (), description="Faults of the document that the spec has. A submit is refused if one is an error."
+    )
+    document: Document | None = Field(
+        None,
+        description="The text that the platform would be sent, without values of secrets. Null if it is not shown.",
     )
     files: int
     bytes: int
@@ -108,6 +119,17 @@ class SubmitPlan:
         if self.code:
             policy.check_source(self.code.bytes)
 
+    def validated(self) -> SubmitPlan:
+        """Return the plan with a note for each warning about the document of the spec.
+
+        Raises:
+            SpecError: if the document has errors.
+        """
+        if any(problem.is_error for problem in self.check.problems):
+            raise refusal(self.check.problems)
+        notes = (*self.check.notes, *map(str, self.check.problems))
+        return replace(self, check=replace(self.check, notes=notes, problems=()))
+
     def check_confirmed(self) -> None:
         """Raise Unconfirmed if the user must confirm something first."""
         if self.check.questions and not self.request.confirmed:
@@ -135,15 +157,15 @@ class SubmitPlan:
         except ValueError as error:
             raise SpecError(f"source_limit: {error}").at("profile") from None
         with fields("source"):
-            has_no_code = not self.spec.source.folder and bool(self.spec.command.strip())
             excluded_paths = _excluded(self.spec, state_dir)
-            manifest = source.scan(self.spec.source, limit, excluded_paths, may_be_empty=has_no_code)
+            manifest = source.scan(self.spec.source, limit, excluded_paths, may_be_empty=self._is_codeless)
         self.policy.check_source(manifest.bytes)
         return manifest
 
-    def pack(self, home: Home) -> SubmitPlan:
+    def pack(self, home: Home, known: PackedFolders | None = None, *, inspects: bool = True) -> SubmitPlan:
         """Return the plan with its code packed, and with a question for each excluded path that the code names. May
-        block.
+        block. `known` has the folders that were packed for other plans, and gets those of this one. `inspects`: check
+        the command line of the script.
 
         Raises:
             ArgumentsRefused: if the script certainly rejects its command line.
@@ -151,15 +173,15 @@ class SubmitPlan:
             NotAllowed: if it is larger than the policy allows.
         """
         inspection, modules = inspect_modules(self.spec)
+        if not inspects:
+            inspection = replace(inspection, notes=(), refused={})
         if inspection.refused and not self.request.anyway:
             raise ArgumentsRefused(
                 " ".join(dict.fromkeys(inspection.refused.values())),
                 fix=_("To submit it anyway: --anyway"),
                 faults=inspection.refused,
             )
-        manifest = self.manifest(home.path)
-        with fields("source"):
-            packed = source.pack(manifest, home.sources)
+        manifest, packed = self._packed_folder(home, {} if known is None else known)
         questions = excluded.questions(manifest, modules, self.spec.hyperparameters)
         code = PackedCode(
             packed.path,
@@ -177,6 +199,20 @@ class SubmitPlan:
         )
         check = replace(self.check, questions=(*self.check.questions, *questions))
         return replace(self, code=code, check=check)
+
+    def _packed_folder(self, home: Home, known: PackedFolders) -> tuple[Manifest, Packed]:
+        key = json.dumps([self.spec.source.model_dump(mode="json"), _excluded(self.spec, home.path), self._is_codeless])
+        if key not in known:
+            manifest = self.manifest(home.path)
+            with fields("source"):
+                known[key] = manifest, source.pack(manifest, home.sources)
+        self.policy.check_source(known[key][0].bytes)
+        return known[key]
+
+    @property
+    def _is_codeless(self) -> bool:
+        """True if a command runs without a folder of code."""
+        return not self.spec.source.folder and bool(self.spec.command.strip())
 
     def new_job(self) -> Job:
         """Return a new job, not stored yet."""
@@ -237,6 +273,14 @@ def script_for_notebook(
     code = spec.source.model_copy(update={"files": {**spec.source.files, name: text}})
     note = _("Backend `{name}` does not run notebooks cell by cell. The code is sent as the script {script}.")
     return spec.model_copy(update={"entry_point": name, "source": code}), (note.format(name=backend, script=name),)
+
+
+def publish_note(spec: JobSpec, backend: Backend) -> str:
+    """Return the note that the metrics of a job are sent to the platform; empty if they are not."""
+    if not backend.publishes(spec):
+        return ""
+    text = _("The metrics of the job, including their names, are sent to {platform}.")
+    return text.format(platform=_(backend.title) if backend.title else backend.name)
 
 
 def _identity(request: SubmitRequest) -> SubmitRequest:

@@ -106,6 +106,8 @@ class Job(Value):
     source_bytes: int = 0
     rerun_of: str = Field("", description="Id of the job from which the spec and code were taken.")
     resumed_from: str = Field("", description="Id of the job whose checkpoints are the input `checkpoints`.")
+    workflow: str = Field("", description="Id of the workflow's run to which the job belongs.")
+    step: str = Field("", description="Name of the workflow's step whose job it is.")
     pinned: bool = Field(False, description="True if the job is protected from deletion and pruning.")
     labels: Texts = Field({}, description="Labels of the job, initially those of the spec.")
     notebook: str = Field(

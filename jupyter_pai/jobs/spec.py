@@ -22,6 +22,8 @@ from .limits import check_sizes
 SIZE = r"^(\d+(\.\d+)?\s*([KMGT]i?)?B?)?$"
 # Validation context for stored values, which were checked when they were submitted.
 STORED = object()
+# Fields that select the machine of an instance.
+RESOURCES = ("instance_type", "cpu", "gpu", "memory")
 
 
 class Value(BaseModel):
@@ -103,6 +105,26 @@ def _words(value: object) -> object:
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 
 
+class Role(Value):
+    """One kind of instances of a job, such as its parameter servers. See `JobSpec.by_role` for its empty fields."""
+
+    name: str = Field(
+        title=N_("Role"),
+        description=N_("Name of the role: letters, digits, `-` and `_`, a letter first."),
+    )
+    count: int = Field(1, ge=1, le=10_000, title=N_("Instances"), description=N_("Number of instances of the role."))
+    command: str = Field("", title=N_("Command"), description=N_("Command of the role. Default: that of the job."))
+    image: str = Field("", title=N_("Image"), description=N_("Image of the role. Default: that of the job."))
+    instance_type: str = Field(
+        "",
+        title=N_("Instance type"),
+        description=N_("Instance type of the role. Default: instance type and sizes of the job."),
+    )
+    cpu: float | None = Field(None, gt=0, title=N_("Cores"), description=N_("CPU cores of each instance."))
+    gpu: int | None = Field(None, ge=0, title=N_("GPUs"), description=N_("GPUs of each instance."))
+    memory: str = Field("", pattern=SIZE, title=N_("Memory"), description=N_("Memory of each instance: `16GiB`."))
+
+
 class JobSpec(Value):
     """The request for a job: immutable, with the same fields on every backend."""
 
@@ -138,6 +160,14 @@ class JobSpec(Value):
     cpu: float | None = Field(None, gt=0, title=N_("Cores"), description=N_("Number of CPU cores required."))
     gpu: int | None = Field(None, ge=0, title=N_("GPUs"), description=N_("Number of GPUs required."))
     memory: str = Field("", pattern=SIZE, title=N_("Memory"), description=N_("Memory required, such as `16GiB`."))
+    roles: tuple[Role, ...] = Field(
+        (),
+        max_length=100,
+        title=N_("Roles"),
+        description=N_(
+            "Kinds of instances, in the order of their ranks. The number of instances is then the sum of their counts."
+        ),
+    )
     hyperparameters: Texts = Field(
         {}, title=N_("Hyperparameters"), description=N_("Parameters passed to the code: name to value.")
     )
@@ -186,6 +216,17 @@ class JobSpec(Value):
     tty: bool = Field(False, title=N_("Terminal"), description=N_("Run the job in a terminal."))
     options: dict[str, Any] = Field({}, title=N_("Platform options"), description=N_("Options of the backend."))
 
+    @model_validator(mode="before")
+    @classmethod
+    def _count(cls, value: object) -> object:
+        """Set the number of instances of a spec with roles."""
+        if not isinstance(value, dict) or not isinstance(value.get("roles"), (list, tuple)) or not value["roles"]:
+            return value
+        roles = [one if isinstance(one, dict) else getattr(one, "__dict__", {}) for one in value["roles"]]
+        counts = [one.get("count", 1) for one in roles]
+        fields: dict[str, object] = value
+        return {**fields, "instance_count": sum(int(n) for n in counts if str(n).isdecimal()) or 1}
+
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo) -> JobSpec:
         if info.context is STORED:
@@ -193,7 +234,9 @@ class JobSpec(Value):
         if re.search(r"[\x00-\x1f\x7f]", self.name) or self.name != self.name.strip():
             raise FieldError("name", _("must not contain control characters, or begin or end with blanks"))
         check_sizes(vars(self))
-        if not self.command.strip() and not self.entry_point:
+        self._check_roles()
+        has_commands = bool(self.roles) and all(role.command.strip() for role in self.roles)
+        if not self.command.strip() and not self.entry_point and not has_commands:
             raise FieldError("command", _("Nothing to run: set a command or a script."))
         for name, value in self.hyperparameters.items():
             if bad := contract.check_name(name) or ("NUL" if "\0" in value else None):
@@ -222,15 +265,22 @@ class JobSpec(Value):
                     f"environment.{name}",
                     _("`{name}` is not a valid name for an environment variable.").format(name=name),
                 )
-        if self.memory.strip().isdecimal():
-            raise FieldError(
-                "memory", _("`{text}` has no unit: write {text}GiB or {text}GB.").format(text=self.memory.strip())
-            )
+        _check_unit("memory", self.memory)
         self._check_secrets()
         twice = [name for name, n in Counter(m.name for m in self.metric_definitions).items() if n > 1]
         if twice:
             raise FieldError("metric_definitions", _("The metric `{name}` is defined twice.").format(name=twice[0]))
         return self
+
+    def _check_roles(self) -> None:
+        twice = [name for name, n in Counter(role.name.lower() for role in self.roles).items() if n > 1]
+        if twice:
+            raise FieldError("roles", _("The role `{name}` is defined twice.").format(name=twice[0]))
+        for number, role in enumerate(self.roles):
+            if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,62}", role.name):
+                text = _("`{name}` is not a name: use letters, digits, `-` and `_`, and begin with a letter.")
+                raise FieldError(f"roles.{number}.name", text.format(name=role.name))
+            _check_unit(f"roles.{number}.memory", role.memory)
 
     def _check_args(self) -> None:
         if any("\0" in word for word in self.args):
@@ -273,6 +323,29 @@ class JobSpec(Value):
                     )
 
     @property
+    def by_role(self) -> dict[str, JobSpec]:
+        """The spec of each role, by its name, in the order of the ranks: without roles, with the role's values.
+
+        A role without command or image has that of the spec. A role with none of instance type, cores, GPUs and memory
+        has those of the spec. A spec without roles is that of the role `worker`.
+        """
+        if not self.roles:
+            return {"worker": self}
+        specs = {}
+        for role in self.roles:
+            update: dict[str, Any] = {"roles": (), "instance_count": role.count}
+            update |= {name: value for name in ("command", "image") if (value := getattr(role, name).strip())}
+            if role.instance_type or role.cpu or role.gpu is not None or role.memory:
+                update |= {name: getattr(role, name) for name in RESOURCES}
+            specs[role.name] = self.model_copy(update=update)
+        return specs
+
+    @property
+    def instance_names(self) -> list[str]:
+        """The names of the instances and of their logs, by rank: `worker-0`, `worker-1`."""
+        return [f"{role}-{rank}" for role, spec in self.by_role.items() for rank in range(spec.instance_count)]
+
+    @property
     def is_sized(self) -> bool:
         """True if the spec selects a machine by size. Requesting zero GPUs alone does not."""
         return bool(self.cpu or self.gpu or self.memory)
@@ -302,6 +375,12 @@ class JobSpec(Value):
         if self.command.strip():
             return contract.expand_user_args(self.command, self.hyperparameters, self.args)
         return contract.launch_line(self.entry_point, self.hyperparameters, args=self.args)
+
+
+def _check_unit(field: str, memory: str) -> None:
+    text = memory.strip()
+    if text.isdecimal():
+        raise FieldError(field, _("`{text}` has no unit: write {text}GiB or {text}GB.").format(text=text))
 
 
 def parse_spec(value: object) -> JobSpec:

@@ -49,7 +49,8 @@ class JobFolder:
     """The files of one job. They are authoritative; the database is an index of them.
 
     `lease` is held by the process that watches the job. `curves` has the downloaded event files of a remote job,
-    `exported` an event file with its metrics, `secrets` short digests of its secrets.
+    `exported` an event file with its metrics, `secrets` short digests of its secrets, `document` the platform's own
+    text of the job, in which secrets are masked.
     """
 
     spec = _Below("spec.json")
@@ -67,6 +68,8 @@ class JobFolder:
     exported = _Below("exported")
     channels = _Below("channels.json")
     instances = _Below("instances.json")
+    published = _Below("published.json")
+    document = _Below("document")
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -96,6 +99,9 @@ class Home:
         self.inputs = self.path / "inputs"
         self.interpreters = self.path / "interpreters"
         self.choices = self.path / "choices"
+        self.unpublished = self.path / "unpublished"
+        self.workflows = self.path / "workflows"
+        self.active_runs = self.path / "active_runs"
         self.database = self.path / "pai.sqlite3"
 
     def job(self, job_id: str) -> JobFolder:

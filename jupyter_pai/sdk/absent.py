@@ -15,7 +15,7 @@ __all__ = ["AbsentAttribute", "AbsentName", "absent_names", "no_such_attribute",
 
 _PACKAGE = __name__.rpartition(".")[0]
 _MODELS = N_("Models are deployed in the PAI console, or by the PAI SDK: pass it the URI of Estimator.model_data().")
-_STEPS = N_("Submit each step as a job: Estimator(…).fit(). A step reads the outputs of an earlier one as its inputs.")
+_STEPS = N_("Run the script as a job: Estimator(…).fit(), or as a step of a pipeline: CustomJob(…).as_component()")
 _EXPERIMENTS = N_(
     "Compare jobs: %pai compare. To add a job to an experiment of PAI: "
     "Estimator(experiment_config=ExperimentConfig('ID'))"
@@ -28,9 +28,9 @@ _MODULES = {
     "experiment": _EXPERIMENTS,
     "huggingface": _MODELS,
     "libs": N_("The methods of Estimator, TrainingJob and TensorBoard send the requests."),
-    "model": _MODELS,
     "modelscope": _MODELS,
-    "pipeline": _STEPS,
+    "pipeline.component": N_("The components are in jupyter_pai.sdk.operator."),
+    "pipeline.run": N_("The run of a pipeline is the result of run(): its `status`, `steps`, wait() and stop()."),
     "predictor": _MODELS,
     "processor": _STEPS,
     "serializers": _MODELS,

@@ -7,12 +7,12 @@ from functools import cache
 from typing import Any
 
 from ..client.printing import print_line
-from ..cloud.alibaba.credentials import AccessKey
+from ..cloud.keys import AccessKey
 from ..core.errors import UsageError
 from ..core.i18n import _
 from ..core.secret import Secret
 
-__all__ = ["access_key", "use_in_this_process"]
+__all__ = ["access_key", "use_in_this_process", "warn_of_keys"]
 
 
 def access_key(key_id: str | None, secret: str | None, token: str | None, config: Any = None) -> AccessKey | None:
@@ -45,16 +45,17 @@ def use_in_this_process(key: AccessKey) -> None:
     from ..cloud.alibaba.credentials import use_key
 
     use_key(key)
-    _warn()
+    warn_of_keys("aliyun configure")
 
 
 @cache
-def _warn() -> None:
+def warn_of_keys(command: str) -> None:
+    """Print a warning about keys in code, once. `command` stores them securely."""
     # Not `warnings.warn`, which prints the line of code with the key.
     print_line(
         _(
             "Keys in code are visible to everyone who can read the code. Only this process uses these keys, and "
-            "follows jobs only while it runs. To store them securely, run: aliyun configure"
-        ),
+            "follows jobs only while it runs. To store them securely, run: {command}"
+        ).format(command=command),
         sys.stderr,
     )

@@ -40,6 +40,7 @@ __all__ = [
     "EstimatorBase",
     "ExperimentConfig",
     "FileSystemInput",
+    "NoAlgorithm",
     "NoJob",
     "ResourceType",
     "SpotSpec",
@@ -255,6 +256,10 @@ class Estimator(EstimatorBase):
         return {}
 
 
+class NoAlgorithm(SpecError, ValueError):
+    """An estimator without an algorithm."""
+
+
 class AlgorithmEstimator(Estimator):
     """A training job of an algorithm, whose definition has the image, the command and the code.
 
@@ -263,9 +268,12 @@ class AlgorithmEstimator(Estimator):
         hyperparameters: Values in place of the definition's defaults.
         keywords: The other parameters of `Estimator`, without the ones in the definition.
 
+    An algorithm that is registered with PAI is given by its name instead, with its version (default: the newest one)
+    and its provider: `pai`, or by default the workspace. It runs on PAI only.
+
     Raises:
-        Unsupported: with the name of a registered algorithm instead of a definition.
-        SpecError: without a definition.
+        NoSuchAlgorithm: if it is not registered. A `ValueError` too.
+        SpecError: without a definition and a name. A `ValueError` too.
     """
 
     def __init__(
@@ -277,15 +285,17 @@ class AlgorithmEstimator(Estimator):
         hyperparameters: Mapping[str, Any] | None = None,
         **keywords: Any,
     ) -> None:
-        if algorithm_name:
-            raise Unsupported(
-                _("The algorithms that are registered with PAI are not supported: {name}.").format(name=algorithm_name),
-                fix=_("Pass its definition: AlgorithmEstimator(algorithm_spec=…); or run it as Estimator(…)."),
-            )
-        if algorithm_spec is None:
-            raise SpecError(_("An AlgorithmEstimator requires `algorithm_spec`."))
         from .job.algorithm_spec import AlgorithmSpec
 
+        self._registered = None
+        if algorithm_name:
+            from .job.registered_algorithm import find_algorithm
+
+            session = keywords.get("session")
+            self._registered = find_algorithm(algorithm_name, algorithm_version, algorithm_provider, session)
+            algorithm_spec = self._registered.spec
+        elif algorithm_spec is None:
+            raise NoAlgorithm(_("An AlgorithmEstimator requires `algorithm_spec`, or the name of an algorithm."))
         self.algorithm_spec = spec = AlgorithmSpec.model_validate(algorithm_spec)
         defaults = {one.name: one.default_value for one in spec.hyperparameter_definitions if one.default_value}
         # `sh -c` runs the command, as on PAI, and expands the variables in it.
@@ -293,7 +303,7 @@ class AlgorithmEstimator(Estimator):
         super().__init__(
             image_uri=spec.image,
             command=spec.command[2] if is_shell else spec.command,
-            source_dir=spec.code_dir.uri if spec.code_dir else None,
+            source_dir=spec.code_dir.uri if spec.code_dir and not self._registered else None,
             job_type=spec.job_type,
             metric_definitions=spec.metric_definitions,
             hyperparameters=defaults | dict(hyperparameters or {}),
@@ -334,6 +344,25 @@ class AlgorithmEstimator(Estimator):
         if missing:
             raise SpecError(_("The algorithm requires the input channel `{name}`.").format(name=missing[0]))
         return super()._submit(inputs, job_name, outputs)
+
+    def _supported_options(self, target: Target) -> dict[str, Any]:
+        """Raises Unsupported for a registered algorithm on another backend."""
+        if not self._registered:
+            return super()._supported_options(target)
+        if (backend := target.backend_name()) != BACKEND:
+            raise Unsupported(
+                _("The backend `{name}` cannot run the registered algorithm {algorithm}.").format(
+                    name=backend, algorithm=self._registered.name
+                ),
+                fix=_("Run its definition: AlgorithmEstimator(algorithm_spec=estimator.algorithm_spec, …)"),
+            )
+        algorithm = {
+            "name": self._registered.name,
+            "version": self._registered.version,
+            "provider": self._registered.provider,
+            "outputs": [one.name for one in self.output_channel_definitions],
+        }
+        return super()._supported_options(target) | {"algorithm": algorithm}
 
 
 __getattr__ = absent_names(_ABSENT)

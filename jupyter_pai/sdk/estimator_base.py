@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..client.job import JobHandle
@@ -13,13 +14,14 @@ from .session import BACKEND
 from .target import Target
 
 if TYPE_CHECKING:
+    from .model import Model
     from .tensorboard import TensorBoard
 
 __all__ = ["EstimatorBase", "NoJob"]
 
 _DEPLOY = N_(
-    "Deploy the model in the PAI console, or by the PAI SDK: its URI is Estimator.model_data(). The models that PAI "
-    "has registered for a job: latest_job.output_models()"
+    "Deploy the model in the PAI console, or by the PAI SDK: its URI is Estimator.model_data(). To register it: "
+    "Estimator.create_model().register('NAME')"
 )
 
 
@@ -97,13 +99,19 @@ class EstimatorBase(ABC):
         job = self._latest()
         return of_job(job, self._target().client, platform=job.info["backend"] == BACKEND, wait=wait)
 
-    def create_model(self, *_arguments: object, **_keywords: object) -> None:
-        """Not supported.
+    def create_model(self, inference_spec: Mapping[str, Any] | None = None) -> Model:
+        """Return the model of the latest job, to register it: ``create_model().register("name")``.
+
+        `inference_spec` is a dict in the form of the service that deploys models. It is registered with the model.
 
         Raises:
-            Unsupported: always.
+            NoJob: before the first `fit`. A `RuntimeError` too.
         """
-        raise Unsupported(_("Estimator.create_model is not supported."), fix=_(_DEPLOY))
+        from .model import Model
+
+        job = self._latest()
+        registers = job.info["registry"] and job.info["remote_id"]
+        return Model(self.model_data(), inference_spec, getattr(self, "session", None), job=job if registers else None)
 
     def deploy(self, *_arguments: object, **_keywords: object) -> None:
         """Not supported.

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from ..client.base import Client
 from ..client.connect import connect
 from ..client.printing import print_line
-from ..cloud.alibaba.credentials import AccessKey
+from ..cloud.keys import AccessKey
 from ..core.errors import SettingsError, UsageError
 from ..core.i18n import N_, _
 from .absent import no_such_attribute
@@ -42,6 +42,8 @@ __all__ = [
     "setup_default_session",
     "target_of",
 ]
+
+_T = TypeVar("_T")
 
 BACKEND = "pai"
 # Settings that code can pass, and settings that identify a profile. A session keeps a profile's other settings.
@@ -223,23 +225,28 @@ class Session:
     @property
     def profile(self) -> str:
         """The name of the profile with these settings; empty if there is none."""
-        mine = self._values()
+        return self._profile_of(BACKEND)
+
+    def _profile_of(self, backend: str) -> str:
+        mine = self._values(backend)
         for view in self.client.call("profiles")["profiles"]:
             if all((view["settings"].get(key) or "") == mine.get(key, "") for key in _SAME):
                 return str(view["name"])
         return ""
 
-    def keep(self, profile: str = "", *, default: bool = False) -> str:
-        """Store these settings as a profile and return its name. Without a name, reuse a profile that has them.
+    def keep(self, profile: str = "", *, default: bool = False, backend: str = BACKEND) -> str:
+        """Store these settings as a profile of a backend and return its name. Without a name, reuse a profile that has
+        them.
 
         Raises:
             SettingsError: if the settings are invalid.
         """
-        name = profile or self.profile
+        name = profile or self._profile_of(backend)
         known = {view["name"]: view["file"] for view in self.client.call("profiles")["profiles"]}
         if profile or not name or (default and not known[name]):
-            name = name or next(n for n in (BACKEND, *(f"{BACKEND}-{i}" for i in range(2, 99))) if n not in known)
-            values = dict.fromkeys(_NAMED) | self._values() if profile in known else self._values()
+            name = name or next(n for n in (backend, *(f"{backend}-{i}" for i in range(2, 99))) if n not in known)
+            own = self._values(backend)
+            values = dict.fromkeys(_NAMED) | own if profile in known else own
             self.client.call("set_profile", profile=name, body={"values": values, "default": default})
             print_line(_("Stored these settings, without keys, as the profile `{name}`.").format(name=name))
         elif default:
@@ -265,8 +272,8 @@ class Session:
         except OSError as error:
             raise SettingsError(_("Cannot write {path}: {error}.").format(path=path, error=error)) from None
 
-    def _values(self) -> dict[str, Any]:
-        return non_empty({**self.settings, "backend": BACKEND})
+    def _values(self, backend: str = BACKEND) -> dict[str, Any]:
+        return non_empty({**self.settings, "backend": backend})
 
     @cached_property
     def _account(self) -> AlibabaAccount:
@@ -276,15 +283,18 @@ class Session:
         return AlibabaAccount(AliyunSettings.model_validate(known))
 
     def _fetch(self, method: str) -> str:
-        """Call a method of the account. In a thread: a kernel's main thread already runs an event loop."""
+        return str(self.request(lambda account: getattr(account, method)()))
+
+    def request(self, call: Callable[[AlibabaAccount], Coroutine[Any, Any, _T]]) -> _T:
+        """Call a function with the account. In a thread: a kernel's main thread already runs an event loop."""
         import asyncio
         from concurrent.futures import ThreadPoolExecutor
 
         from ..cloud import http as transport
 
-        async def fetch() -> str:
+        async def fetch() -> _T:
             try:
-                return str(await getattr(self._account, method)())
+                return await call(self._account)
             finally:
                 await transport.close()
 

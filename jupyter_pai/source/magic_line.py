@@ -17,11 +17,11 @@ from .dataframes import is_frame
 _VARIABLE = re.compile(r"\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)")
 # Options whose values contain braces and dollars of their own: substituted only with `--expand`, like the script's
 # arguments after `--`.
-_VERBATIM = ("--metric", "--command")
+_VERBATIM = ("--metric", "--command", "--role")
 # The options without a value, of `%%pai_train`, `%pai submit` and `%pai rerun`.
 FLAGS = frozenset(
-    """--again --anyway --as-script --detach --dry-run --expand --help --json --no-gitignore --resume --tty --wait
-    --with-above --yes""".split()
+    """--again --anyway --as-script --detach --dry-run --expand --help --json --mend --no-gitignore --resume --tty
+    --wait --with-above --yes""".split()
 )
 
 

@@ -50,6 +50,8 @@ def check(spec: JobSpec, *, passes_secrets: bool = True) -> tuple[str, ...]:
 def _texts(spec: JobSpec) -> Iterator[tuple[str, str, str]]:
     """Yield the path of each field, its name for users, and its text."""
     yield "command", _("the command"), spec.command
+    for number, role in enumerate(spec.roles):
+        yield f"roles.{number}.command", _("the command of role `{name}`").format(name=role.name), role.command
     yield "args", _("the arguments"), "\n".join(spec.args)
     named = {
         "environment": (_("environment variable `{name}`"), spec.environment),

@@ -71,6 +71,8 @@ class Storage(ABC):
     scheme: ClassVar[str]
     # The settings of profiles with an account for this storage. None if it needs no account.
     settings_model: ClassVar[type[ProfileSettings] | None] = None
+    # The keys of a profile that make an account, for the message that none is found.
+    account_keys: ClassVar[str] = "…"
 
     @classmethod
     def of(cls, settings: ProfileSettings | None, state: Path) -> Self:

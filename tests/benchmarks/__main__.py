@@ -9,7 +9,23 @@ import os
 import sys
 from pathlib import Path
 
-from . import charts, detection, forms, jobs, livelogs, logview, platform, rows, scale
+from . import (
+    charts,
+    detection,
+    dlc,
+    forms,
+    hdfs,
+    jobs,
+    livelogs,
+    logview,
+    openpai,
+    platform,
+    rows,
+    scale,
+    slurm,
+    tione,
+    workflows,
+)
 from .measure import Row, clean_environment, machine
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
@@ -25,11 +41,17 @@ def main() -> int:
         *forms.ALL,
         *scale.ALL,
         *jobs.ALL,
+        *workflows.ALL,
         *detection.ALL,
         *charts.ALL,
         *logview.ALL,
         *livelogs.ALL,
         *platform.ALL,
+        *slurm.ALL,
+        *hdfs.ALL,
+        *openpai.ALL,
+        *tione.ALL,
+        *dlc.ALL,
     ):
         names = f"{measure.__name__} {measure.__doc__}"
         if not wanted or any(word in names for word in wanted):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 from playwright.sync_api import Page, Response
 
@@ -15,6 +16,7 @@ from jupyter_pai.jobs.instances import Instance, write_instances
 from jupyter_pai.jobs.job import JobStatus, now
 from jupyter_pai.jobs.state_dir import Home
 
+from ..conftest import until
 from ..e2e.conftest import Lab
 from .measure import Row, ms, pairs
 from .pages import browsers, ended, lab, opened, store
@@ -85,7 +87,7 @@ def loaded(page: Page, running: Lab) -> int:
 RANKS, TWO = 64, 2
 # The jobs of a platform that is not installed: their instances are read from the file in the job's folder.
 SHUT = "[...window.jupyterapp.shell.widgets('main')].find(one => one.id.startsWith('jp-pai-job-'))?.close();"
-SHOWN = "document.querySelectorAll('.jp-pai-JobWidget .jp-pai-Instances tr[data-row]').length"
+SHOWN = "document.querySelectorAll('.jp-pai-JobWidget .jp-pai-InstanceTable tr[data-row]').length"
 
 
 def job_view() -> Iterator[Row]:
@@ -125,4 +127,45 @@ def fill_instances(home: Home) -> None:
         write_instances(folder, [replace(one, name=name, rank=rank) for rank, name in enumerate(names)])
 
 
-ALL: list[Callable[[], Iterator[Row]]] = [jobs_list, job_view]
+STEPS, SIX = 60, 6
+DRAWN = "document.querySelectorAll('.jp-pai-Graph-node').length"
+
+
+def workflow_view() -> Iterator[Row]:
+    """The tab of a workflow of 60 steps, opened for the first time in a page, until its graph is drawn, against 6."""
+    with lab() as running, browsers(2) as both:
+        many, few = (
+            partial(first_graph, browser.new_page(), running, steps, run_of(running, steps))
+            for browser, steps in zip(both, (STEPS, SIX), strict=True)
+        )
+        ours, baseline = pairs(TIMES, many, few)
+    times = statistics.median(ours) / statistics.median(baseline)
+    title = f"workflow of {STEPS} steps shown, against one of {SIX}"
+    yield Row(title, ms(ours), ms(baseline), f"{times:.2f} ×", "2 × its time", times < 2)
+
+
+def first_graph(page: Page, running: Lab, steps: int, run: str) -> float:
+    """Return the seconds until the graph of a run is drawn, in a page that was loaded anew."""
+    load(page, running)
+    return opened(page, open_run(run), DRAWN, steps)
+
+
+def run_of(running: Lab, count: int) -> str:
+    """Return the id of a run that has ended: a tree of steps, whose first one failed."""
+    empty = {"source": {"files": {"nothing.txt": ""}}}
+    steps: list[dict[str, Any]] = [{"name": "s0", "spec": {"command": "exit 3"} | empty}]
+    steps += [
+        {"name": f"s{n}", "spec": {"command": "true"} | empty, "needs": [f"s{(n - 1) // 2}"]} for n in range(1, count)
+    ]
+    reply = running.rest("POST", "/pai/api/v1/workflows", {"workflow": {"name": f"w{count}", "steps": steps}})
+    run = str(reply["run"]["id"])
+    until(lambda: running.rest("GET", f"/pai/api/v1/workflows/{run}")["run"]["ended_at"])
+    return run
+
+
+def open_run(run: str) -> str:
+    """Return the JavaScript that opens a run of a workflow."""
+    return f"window.jupyterapp.commands.execute('jupyter-pai:open-workflow', {{ id: '{run}' }});"
+
+
+ALL: list[Callable[[], Iterator[Row]]] = [jobs_list, job_view, workflow_view]

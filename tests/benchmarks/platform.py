@@ -35,7 +35,7 @@ from .measure import Row, ms, pairs, ratio, settle
 from .rows import fill, server
 from .scale import printing, share
 
-__all__ = ["ALL", "Platform", "platform"]
+__all__ = ["ALL", "Platform", "kernel", "platform", "printed_in_kernel"]
 
 LINES, JOBS, WATCHED, GIGABYTE = 100_000, 1_000, 30, 10**9
 # The code of a user of each SDK. `begun` is the start of the interpreter.
@@ -74,6 +74,24 @@ print(time.time())
 """
 
 
+@contextmanager
+def kernel(server: RealServer) -> Iterator[NotebookSession]:
+    """A fresh kernel."""
+    (server.root / "work.ipynb").write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
+    session = NotebookSession(server.url, server.token, "work.ipynb")
+    try:
+        session.run("pass")
+        yield session
+    finally:
+        session.close()
+
+
+def printed_in_kernel(server: RealServer, code: str) -> float:
+    """Return the last number that the code prints in a fresh kernel."""
+    with kernel(server) as session:
+        return float(session.run(code).text.split()[-1])
+
+
 class Platform(NamedTuple):
     """A stand-in, a Jupyter server with a profile for it, and a folder of code."""
 
@@ -82,22 +100,8 @@ class Platform(NamedTuple):
     folder: Path
 
     def ours(self, code: str, **arguments: object) -> float:
-        """Return the last line that the code prints in a fresh kernel."""
-        with self.kernel() as session:
-            return float(session.run(code.format(folder=str(self.folder), **arguments)).text.split()[-1])
-
-    @contextmanager
-    def kernel(self) -> Iterator[NotebookSession]:
-        """A fresh kernel."""
-        (self.server.root / "work.ipynb").write_text(
-            '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
-        )
-        session = NotebookSession(self.server.url, self.server.token, "work.ipynb")
-        try:
-            session.run("pass")
-            yield session
-        finally:
-            session.close()
+        """Return the last number that the code prints in a fresh kernel."""
+        return printed_in_kernel(self.server, code.format(folder=str(self.folder), **arguments))
 
     def theirs(self, command: str, *, wait: bool = False) -> dict[str, float]:
         """The same by the official SDK: seconds that it `took`, and when it `returned`."""
@@ -122,9 +126,7 @@ class Platform(NamedTuple):
 
 
 @contextmanager
-def platform(
-    prepare: Callable[[StandIn, Home], object] = lambda pai, home: None, **profile: object
-) -> Iterator[Platform]:
+def platform(prepare: Callable[[StandIn, Home], object] = lambda pai, home: None, **profile: str) -> Iterator[Platform]:
     """A stand-in, and a server whose profile `pai` uses it."""
     python_of_alipai()
     with (
@@ -181,7 +183,7 @@ def fresh_server() -> Iterator[Row]:
             at.change_code()
             at.server.kill()
             at.server.start()
-            with at.kernel() as session:
+            with kernel(at.server) as session:
                 session.run("%load_ext jupyter_pai\nimport jupyter_pai")
                 settle(at.server.process.pid)  # The user writes the submit meanwhile.
                 submit = SUBMIT.format(command="true", folder=str(at.folder))

@@ -27,6 +27,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from jupyter_pai.backends.local import process
 from jupyter_pai.backends.local.supervisor import namespaces
+from jupyter_pai.backends.local.supervisor.arguments import Role
 from jupyter_pai.backends.runtime.job_script import Site, build
 from jupyter_pai.jobs.job import Job, JobStatus, now
 from jupyter_pai.jobs.metrics.series import POINT, Piece, SeriesWriter
@@ -301,7 +302,9 @@ def first_line(mode: str) -> float:
         cwd = f"{name}/ml/usercode" if mode == namespaces.PLAIN else "/ml/usercode"
         begun = time.time()
         process.spawn(
-            folder, ["/bin/sh", "-c", "date +%s.%N"], {"PATH": os.environ["PATH"]},
+            folder,
+            [Role("worker", 1, ["/bin/sh", "-c", "date +%s.%N"])],
+            {"PATH": os.environ["PATH"]},
             mode=mode, cwd=cwd, tty=False, grace=1, limit=0,
         )  # fmt: skip
         until(lambda: not is_alive(folder))

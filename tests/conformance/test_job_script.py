@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tarfile
@@ -28,7 +29,7 @@ from jupyter_pai.jobs.spec import parse_spec
 
 from ..conftest import NO_ML, ROOT, allows
 from ..integration.local.test_job_packages import TINY, make_wheel
-from ..support import containers
+from ..support import containers, node_scripts
 
 SEEDS = ROOT / "tests/integration/sdk/code"
 # Programs of the smallest container, and those of one for Python scripts.
@@ -62,7 +63,8 @@ class Machine:
             environment = dict(os.environ)
             mounts = [f"--volume={folder}:{folder}" for folder in (str(self.shared), *self.mounts)]
             words = ["podman", "run", "--rm", *mounts, f"--env=PATH={path or '/bin:/usr/bin'}"]
-            words += [image(self.programs), "/bin/sh", "-c", script]
+            # Podman copies two streams, and their lines can change places.
+            words += [image(self.programs), "/bin/sh", "-c", f"exec 2>&1\n{script}"]
         pipe = subprocess.PIPE
         return subprocess.Popen(words, env=environment, cwd="/", stdout=pipe, stderr=subprocess.STDOUT, text=True)
 
@@ -141,6 +143,15 @@ def reports(output: str) -> dict[str, Any]:
 def own(output: str) -> list[str]:
     """Return the lines of the command."""
     return [line for line in output.splitlines() if not line.startswith(("[pai] ", "[jupyter-pai] "))]
+
+
+def test_roles_run_their_own_commands(machine: Machine) -> None:
+    roles = [{"name": "ps", "command": 'echo "it\'s $JUPYTER_PAI_ROLE"; false'}, {"name": "worker", "count": 2}]
+    one = job('echo "$JUPYTER_PAI_ROLE $JUPYTER_PAI_ROLE_RANK of $WORLD_SIZE"', roles=roles)
+    expected = [(1, ["it's ps"]), (0, ["worker 0 of 3"]), (0, ["worker 1 of 3"])]
+    for rank, end in enumerate(expected):
+        code, output = machine.run(script(one, replace(machine.site, nodes={"RANK": str(rank)})))
+        assert (code, own(output)) == end
 
 
 @pytest.mark.parametrize("form", ["document", "archive", "folder"])
@@ -273,6 +284,35 @@ def test_missing_input_is_named(machine: Machine) -> None:
     assert (code, output.splitlines()[-1]) == (125, "[jupyter-pai] Cannot get the input: train: /is/not/there")
 
 
+def test_command_ends_at_its_limit(machine: Machine) -> None:
+    """Its output after the signal is kept, as are its files. A command that ends before is not affected."""
+    command = "echo r >r; trap 'echo ended; exit 0' TERM; while :; do sleep 0.1; done"
+    code, output = machine.run(script(job(command), replace(machine.site, limit=1)))
+    assert (code, own(output)[-1]) == (124, "ended")
+    assert '[pai] {"failure": "Stopped: the maximum run time was reached.", "cell": 0}' in output.splitlines()
+    assert '[pai] {"exit_code": 124}' in output.splitlines()
+    assert (machine.shared / "outputs/files/r").exists()
+    code, output = machine.run(script(job("exit 3"), replace(machine.site, limit=600)))
+    assert (code, "maximum run time" in output) == (3, False)
+
+
+def test_copied_folder_needs_no_slash(machine: Machine) -> None:
+    for name in ("folder", "file"):
+        (machine.shared / name).mkdir()
+        (machine.shared / name / "row").write_text("1")
+    inputs = {"train": str(machine.shared / "folder/data"), "test": str(machine.shared / "file/row")}
+    place = replace(machine.site, inputs=inputs, copied=True)
+    command = 'echo "$PAI_INPUT_TRAIN $PAI_INPUT_TEST"; ls "$PAI_INPUT_TRAIN"'
+    code, output = machine.run(script(job(command, inputs={"train": "x://1", "test": "x://2"}), place))
+    assert (code, own(output)) == (0, ["/ml/input/data/train/ /ml/input/data/test/row", "row"])
+
+
+def test_setup_runs_in_the_folder_of_the_code(machine: Machine) -> None:
+    place = replace(machine.site, code=packed({"a.txt": "x"}), setup="echo ready >>a.txt; MINE=1; export MINE\n")
+    code, output = machine.run(script(job('cat a.txt; echo; echo "$MINE"'), place))
+    assert (code, own(output)) == (0, ["xready", "", "1"])
+
+
 def test_instances_have_folders_of_their_own(machine: Machine) -> None:
     """Each rank has its own code; the variables are those of the platform."""
     one = job('echo "$RANK of $WORLD_SIZE at $MASTER_ADDR:$MASTER_PORT"; echo r >r', instance_count=2)
@@ -284,6 +324,120 @@ def test_instances_have_folders_of_their_own(machine: Machine) -> None:
         assert ("exit_code" in output) == (rank == 0)
     assert (machine.shared / "outputs/files/r").exists()
     assert (machine.shared / "outputs/files/worker-1/r").exists()
+
+
+def test_names_of_tione_lead_to_the_same_folders(machine: Machine) -> None:
+    (machine.shared / "rows.csv").write_text("rows\n")
+    command = """
+      read -r line </opt/ml/input/data/train/rows.csv; read -r code </opt/ml/code/a.txt; echo "$line $code"
+      echo w >/opt/ml/model/w; echo o >/opt/ml/output/o; [ -e /opt/ml/input/config/hyperparameters.json ] && echo there
+    """
+    place = replace(machine.site, code=packed({"a.txt": "code\n"}), inputs={"train": str(machine.shared / "rows.csv")})
+    code, output = machine.run(script(job(command, inputs={"train": "x://1"}), place))
+    assert (code, own(output)) == (0, ["rows code", "there"])
+    assert (machine.shared / "outputs/model/w").read_text() == "w\n"
+    assert (machine.shared / "outputs/o").read_text() == "o\n"
+
+
+def test_folders_of_the_platform_stay(container: Machine) -> None:
+    """Only missing names are added."""
+    before = "mkdir -p /opt/ml/model; echo own >/opt/ml/model/own; ln -s /nowhere /opt/ml/input\n"
+    command = (
+        'read -r line </opt/ml/model/own; echo "$line"; ls /opt/ml; read -r line </opt/ml/code/a.txt; echo "$line"'
+    )
+    code, output = container.run(
+        before + script(job(command), replace(container.site, code=packed({"a.txt": "code\n"})))
+    )
+    assert (code, own(output)) == (0, ["own", "code", "input", "model", "output", "code"])
+
+
+TELL_NODES = 'echo "$INDEX of $NODE_NUM, $GPU_NUM_PER_NODE of $GPU_NUM, $CHIEF_IP in ${NODE_LIST-none}"'
+
+
+@pytest.mark.parametrize(
+    ("place", "spec", "expected"),
+    [
+        (Site(), {}, "0 of 1, 1 of 1, 127.0.0.1 in 127.0.0.1:1"),
+        (Site(), {"gpu": 2}, "0 of 1, 2 of 2, 127.0.0.1 in 127.0.0.1:2"),
+        (Site(nodes={"RANK": "1"}), {"instance_count": 2}, "1 of 2, 1 of 2, 127.0.0.1 in none"),
+        (
+            Site(nodes={"RANK": "2", "MASTER_ADDR": "a"}, hosts="a b\n c"),
+            {"roles": [{"name": "ps", "gpu": 0}, {"name": "worker", "count": 2, "gpu": 4}]},
+            "2 of 3, 4 of 8, a in a:0,b:4,c:4",
+        ),
+        (
+            Site(nodes={"RANK": "0"}, hosts="a b c"),
+            {"roles": [{"name": "ps", "gpu": 0}, {"name": "worker", "count": 2}]},
+            "0 of 3, 0 of 2, 127.0.0.1 in a:0,b:1,c:1",
+        ),
+    ],
+    ids=["one", "gpus", "unknown", "roles", "visible"],
+)
+@pytest.mark.parametrize("kind", ["dash", "bash"])
+def test_nodes_have_the_names_of_tione(
+    tmp_path: Path, kind: str, place: Site, spec: dict[str, Any], expected: str
+) -> None:
+    text = "export CUDA_VISIBLE_DEVICES=7\n" + build(job(TELL_NODES, **spec), place)
+    code, output = Machine(kind, tmp_path).run(text)
+    assert (code, own(output)) == (0, [expected])
+
+
+@pytest.mark.parametrize("devices", ["", "-1", "NoDevFiles", "GPU-1f,MIG-2", "0,1"])
+def test_gpus_are_those_that_cuda_sees(machine: Machine, devices: str) -> None:
+    text = f"export CUDA_VISIBLE_DEVICES={devices}\n" + script(job(TELL_NODES), machine.site)
+    n = 2 if "," in devices else 0
+    code, output = machine.run(text)
+    assert (code, own(output)) == (0, [f"0 of 1, {n} of {n}, 127.0.0.1 in 127.0.0.1:{n}"])
+
+
+def test_variables_of_the_platform_stay(machine: Machine) -> None:
+    set_before = "NODE_NUM=2 INDEX=1 GPU_NUM_PER_NODE=8 GPU_NUM=16 CHIEF_IP=x NODE_LIST=x:8,y:8"
+    text = f"export {set_before}\n" + script(job(TELL_NODES), machine.site)
+    code, output = machine.run(text)
+    assert (code, own(output)) == (0, ["1 of 2, 8 of 16, x in x:8,y:8"])
+
+
+@pytest.mark.parametrize("machine", OWN, indirect=True)
+def test_nodes_exchange_data(machine: Machine) -> None:
+    """The start script of a lesson in TI-ONE runs as two nodes. The code has a small launcher in place of PyTorch's."""
+    (machine.shared / "rows.csv").write_text("100")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        files = node_scripts.files(port=probe.getsockname()[1])
+    one = job(
+        "sh start_cloud.sh", instance_count=2, environment={"GPU_NUM_PER_NODE": "1"},
+        inputs={"image_classify": "x://1"},
+    )  # fmt: skip
+    place = replace(
+        machine.site, code=packed(files), inputs={"image_classify": str(machine.shared)}, hosts="127.0.0.1 127.0.0.1"
+    )
+    nodes = [
+        with_python(machine).start(script(one, replace(place, nodes={"RANK": str(rank)})), os.environ["PATH"])
+        for rank in range(2)
+    ]
+    outputs = [node.communicate(timeout=120)[0] for node in nodes]
+    for rank, output in enumerate(outputs):
+        assert own(output) == [f"process {rank} of 2, model resnet50: total 300"], outputs
+    assert (machine.shared / "outputs/model/1").read_text() == "300"
+
+
+def test_instances_that_start_together_share_their_outputs(tmp_path: Path) -> None:
+    """Another instance makes the alias of a channel between the look at it and its creation."""
+    if not allows(namespaces.MOUNTS):
+        pytest.skip(NO_ML)
+    machine = Machine("dash", tmp_path)
+    (tmp_path / "bin").mkdir()
+    slow = tmp_path / "bin/ln"
+    slow.write_text(f"""#!/bin/sh
+case $* in *output/logs) [ -h {tmp_path}/outputs/logs ] || /bin/ln -s tensorboard {tmp_path}/outputs/logs ;; esac
+exec /bin/ln "$@"
+""")
+    slow.chmod(0o755)
+    code, output = machine.run(
+        script(job("echo e >$PAI_OUTPUT_LOGS/e"), machine.site), f"{tmp_path}/bin:{os.environ['PATH']}"
+    )
+    assert code == 0, output
+    assert [path.name for path in (tmp_path / "outputs/tensorboard").iterdir()] == ["e"]
 
 
 @pytest.mark.parametrize("kind", ["dash", "bash"])

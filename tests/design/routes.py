@@ -129,7 +129,8 @@ def _reference(name: str) -> str:
 
 def _declaration(name: str, schema: dict[str, Any]) -> str:
     if "properties" not in schema:
-        return f"export type {_reference(name)} = {_type(schema)};"
+        line = f"export type {_reference(name)} = {_type(schema)};"
+        return line if len(line) <= 120 else line.replace(" = ", " =\n  ")  # As Prettier formats it.
     required = schema.get("required", ())
     rows = "".join(
         f"  readonly {field}{'' if field in required else '?'}: {_type(value)};\n"

@@ -18,6 +18,7 @@ from jupyter_pai.backends.remote import RemoteBackend
 from jupyter_pai.commands import terminal as cli
 from jupyter_pai.commands.parser import parser as grammar
 from jupyter_pai.config.policy import PolicyRules
+from jupyter_pai.core import contract
 from jupyter_pai.engine.audit_log import AuditEntry
 from jupyter_pai.storage.base import Storage
 
@@ -86,6 +87,8 @@ def test_every_variable_of_the_contract_is_documented(document: str) -> None:
         r"\b(?:PAI_[A-Z_]+|MASTER_\w+|WORLD_SIZE|RANK|PYTHONUNBUFFERED)\b", text("jupyter_pai/core/contract.py")
     ):
         assert variable.rstrip("_") in content, variable
+    for variable in contract.NODE_VARIABLES:
+        assert f"`{variable}`" in content, variable
 
 
 @pytest.mark.parametrize("guide", ["docs/plugins.md", "docs/plugins.zh-CN.md"])
@@ -136,7 +139,7 @@ def test_every_text_is_translated(path: Path) -> None:
 
 
 # Words that Chinese readers use in English.
-SAME = {"JSON", "Notebook", "notebook", "Python", "TensorBoard"}
+SAME = {"JSON", "Notebook", "notebook", "Python", "SKU", "SSH", "TensorBoard"}
 
 
 def blanks(message: str) -> set[str]:
@@ -166,7 +169,7 @@ def test_dependencies_have_a_reason() -> None:
     content = text("docs/decisions.md").lower()
     project = tomllib.loads(text("pyproject.toml"))["project"]
     extras = project["optional-dependencies"]
-    for requirement in [*project["dependencies"], *extras["pai"], *extras["keyring"]]:
+    for requirement in [*project["dependencies"], *extras["pai"], *extras["tione"], *extras["keyring"]]:
         name = re.split(r"[><=\[]", requirement)[0]
         assert name in content, name
 

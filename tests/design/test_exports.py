@@ -115,6 +115,8 @@ def test_client_import_is_light() -> None:
 
 def test_sdk_import_is_light() -> None:
     """A cell that begins with them waits for them."""
-    code = "import jupyter_pai.sdk.estimator, jupyter_pai.sdk.session, jupyter_pai.sdk.image, jupyter_pai.sdk.job"
+    names = ("estimator", "session", "image", "job", "tikit.client", "tikit.models")
+    code = "import " + ", ".join(f"jupyter_pai.sdk.{name}" for name in names)
     heavy = {"pydantic", "httpx", "oss2", "numpy", "pandas", "sqlite3", "tornado", "alibabacloud_credentials"}
+    heavy |= {"qcloud_cos", "tencentcloud"}
     assert loaded_by(code) & heavy == set()

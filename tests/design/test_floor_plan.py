@@ -97,6 +97,7 @@ def test_modules_inside_jobs_use_only_the_standard_library() -> None:
     import sys
 
     ours = ["core.contract", "core.errors", "core.secret_filter", "report", "source.magic_line", "source.entry_point"]
+    ours.append("sdk.tikit.in_job")
     ours += [f"backends.runtime.{name}" for name in ("launcher", "in_place", "recorded_output")]
     supervisor = "main guard output process_tree arguments namespaces".split()
     light = [f"backends.local.supervisor.{name}" for name in supervisor]
@@ -117,7 +118,7 @@ def test_modules_inside_jobs_use_only_the_standard_library() -> None:
 
 def test_traitlets_is_imported_by_server_and_widgets_only() -> None:
     for name, path in modules().items():
-        if not name.startswith("server") and name not in ("client.widgets.job_view", "client.widgets.form_view"):
+        if not name.startswith(("server", "client.widgets")):
             assert "traitlets" not in path.read_text("utf-8"), name
 
 

@@ -18,7 +18,7 @@ PACKAGE = "jupyter_pai"
 PLATFORMS: dict[str, tuple[str, tuple[str, ...]]] = {
     "Alibaba Cloud": (
         "alibaba alibabacloud aliyun aliyuncs alipai ecs oss dlc eas odps maxcompute",
-        ("backends/pai", "cloud/alibaba", "storage/oss"),
+        ("backends/pai", "cloud/alibaba", "storage/oss", "storage/odps"),
     ),
     "Slurm": ("slurm sbatch srun squeue sacct scontrol", ("backends/slurm",)),
     "OpenPAI": ("openpai", ("backends/openpai", "cloud/openpai", "storage/openpai")),
@@ -31,12 +31,14 @@ BACKEND_PAI = r"--(?:backend|profile)[ =]pai\b|backend(?:s\.|=|: ?)[\"']?pai\b|\
 # Files of generic code with such words: the words, and why they stay.
 STAY: dict[str, tuple[str, str]] = {
     "backends/__init__.py": ("PaiBackend", "the list of built-in backends"),
-    "storage/__init__.py": ("oss", "the list of built-in storages"),
+    "storage/__init__.py": ("oss cos odps", "the list of built-in storages"),
     "core/errors.py": ("bucket region", "classes of errors that are part of the names for plug-ins"),
     "source/ignore.py": (
         "aliyun alibabacloud cos tccli tencentcloud",
         "folders and files with keys, which no job of any platform may contain",
     ),
+    "backends/pai/dlc/options.py": ("slurm", "SlurmJob is a type of jobs of that platform"),
+    "backends/pai/dlc/roles.py": ("slurm", "likewise"),
     "source/secret_patterns.py": ("openpai", "keys in packed files are found whatever platform they are for"),
     "source/secret_rules.py": ("alibaba aliyun tencent openpai", "likewise, with names of the kinds of keys"),
 }

@@ -13,7 +13,7 @@ ROOMS = [
     "ui",
     "logs metrics outputs tensorboard",
     "job",
-    "compare jobs profiles storage train",
+    "compare jobs profiles storage train workflows",
     "anywidget platforms",
     "plugins",
     "index",

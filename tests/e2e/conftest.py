@@ -9,7 +9,7 @@ import re
 import shutil
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from playwright.sync_api import (
     Error as PlaywrightError,
     Page,
     Playwright,
+    expect,
     sync_playwright,
 )
 
@@ -29,6 +30,9 @@ from ..conftest import ROOT, made_once
 from ..integration.pai.conftest import pai as pai
 from ..integration.server.real_server import RealServer
 from ..integration.server.shared_servers import home as home, places as places, servers as servers, shared_server
+
+# Milliseconds. On a loaded machine, five seconds are not enough for each step.
+expect.set_options(timeout=30_000)
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 SCREENSHOTS = ROOT / "tests/e2e/screenshots"
@@ -82,6 +86,14 @@ class Lab(RealServer):
         (self.root / name).parent.mkdir(exist_ok=True)
         (self.root / name).write_text(json.dumps(notebook), "utf-8")
 
+    def prepare(self) -> None:
+        """Load no news, and show no animation while a page or a theme loads, which takes a tenth of the time."""
+        self.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
+        file = Path(os.environ["JUPYTER_CONFIG_DIR"]) / "labconfig/page_config.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        disabled: dict[str, bool] = json.loads(file.read_text())["disabledExtensions"] if file.exists() else {}
+        file.write_text(json.dumps({"disabledExtensions": disabled | {"@jupyterlab/apputils-extension:splash": True}}))
+
     def setting(self, plugin: str, **values: Any) -> None:
         """Write a setting of JupyterLab."""
         package, _colon, name = plugin.partition(":")
@@ -125,9 +137,20 @@ def chromium(playwright: Playwright) -> Browser:
 def lab(servers: dict[Path, Lab], home: Home) -> Iterator[Lab]:
     """JupyterLab without jobs, kernels, notebooks, profiles and settings of earlier tests."""
     server = shared_server(servers, home, Lab)
-    server.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
+    server.prepare()
     yield server
     server.clean(home)
+
+
+_FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note that a test failed, for a picture of its page."""
+    report = yield
+    item.stash[_FAILED] = report.failed
+    return report
 
 
 @pytest.fixture
@@ -143,7 +166,8 @@ def page(context: BrowserContext, request: pytest.FixtureRequest) -> Iterator[Pa
     )
     yield opened
     SCREENSHOTS.mkdir(exist_ok=True)
-    opened.screenshot(path=SCREENSHOTS / f"{request.node.name}.png".replace("/", "_"))
+    if errors or request.node.stash.get(_FAILED, False):
+        opened.screenshot(path=SCREENSHOTS / f"{request.node.name}.png".replace("/", "_"))
     _forget(context, opened)
     assert errors == []
 
@@ -181,8 +205,8 @@ _CONNECTED = """() => {
 def open_notebook(page: Page, lab: Lab, name: str, app: str = "lab/tree") -> None:
     """Open a notebook, and wait until it is connected to its kernel."""
     page.goto(f"{lab.url}/{app}/{name}?token={lab.token}")
-    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
-    page.wait_for_function(_CONNECTED, timeout=60_000)
+    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=180_000)
+    page.wait_for_function(_CONNECTED, timeout=180_000)
 
 
 def run_cells(page: Page, count: int) -> None:

@@ -24,7 +24,7 @@ from .conftest import Lab, chromium, execute, open_notebook, run_cells
 
 IMAGES = ROOT / "docs" / "images"
 SIZE = (1200, 800)
-LONG = 60_000
+LONG = 180_000
 # The paths shown in the pictures; `HOST` appears in the names of event files.
 HOST, HOME = "workstation", Path("/home/ada")
 
@@ -239,6 +239,39 @@ def jobs(studio: Studio, page: Page) -> None:
     row(page, studio.ids["moons-long"]).locator("progress").wait_for(timeout=LONG)
 
 
+def workflow(studio: Studio, page: Page) -> None:
+    """A run in its middle: one branch is skipped, and one step waits."""
+    source = {"source": {"folder": str(studio.lab.root), "include": ["*.py"]}}
+    values = "mkdir -p /ml/output/output_parameters; printf %s {1} > /ml/output/output_parameters/{0}".format
+    steps: list[dict[str, Any]] = [
+        {"name": "prepare", "spec": {"command": values("rows", "400")}},
+        {"name": "train", "needs": ["prepare"], "spec": {"command": f"sleep 4; {values('accuracy', '0.97')}"}},
+        {"name": "publish", "when": "train.accuracy > 0.9", "spec": {"command": "sleep 600"}},
+        {"name": "tune", "when": "train.accuracy <= 0.9", "spec": {"command": "true"}},
+        {"name": "compare", "needs": ["tune"], "spec": {"command": "true"}},
+        {"name": "report", "needs": ["publish"], "spec": {"command": "true"}},
+    ]
+    body = {"workflow": {"name": "moons", "steps": [step | {"spec": step["spec"] | source} for step in steps]}}
+    run = studio.lab.rest("POST", "/pai/api/v1/workflows", body)["run"]["id"]
+    studio.after.callback(remove_run, studio, run)
+    studio.open(page)
+    page.locator(f'.jp-pai-JobRow[data-run="{run}"]').click(timeout=LONG)
+    view = page.locator(".jp-pai-Workflow")
+    view.locator('[data-step="publish"][data-status="running"]').wait_for(timeout=LONG)
+    view.locator('[data-step="compare"][data-status="skipped"]').wait_for(timeout=LONG)
+    alone(page)
+
+
+def remove_run(studio: Studio, run: str) -> None:
+    """Stop a run, and delete it and its jobs."""
+    address = f"/pai/api/v1/workflows/{run}"
+    studio.lab.rest("POST", f"{address}/stop", {})
+    until(lambda: studio.lab.rest("GET", address)["run"]["ended_at"])
+    for job in studio.lab.rest("GET", f"/pai/api/v1/jobs?workflow={run}")["jobs"]:
+        studio.remove(job["id"])
+    studio.lab.rest("DELETE", address)
+
+
 def train(studio: Studio, page: Page) -> None:
     studio.lab.write("moons.ipynb", "%load_ext jupyter_pai", FIRST_JOB)
     open_notebook(page, studio.lab, "moons.ipynb", "lab/workspaces/train/tree")
@@ -290,7 +323,10 @@ SHOTS: dict[str, Callable[[Studio, Page], None]] = {
     "explorer": explorer,
     "form": form,
     "first-job": first_job,
-    **{shot.__name__: shot for shot in (overview, jobs, logs, metrics, outputs, tensorboard, events, failure, compare)},
+    **{
+        shot.__name__: shot
+        for shot in (overview, jobs, logs, metrics, outputs, tensorboard, events, failure, compare, workflow)
+    },
 }
 
 

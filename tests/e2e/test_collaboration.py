@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,9 +23,12 @@ DELAY = 3600
 
 
 def install(folder: Path) -> None:
-    """An environment of its own, so that other tests do not share documents."""
-    line = [sys.executable, "-m", "pip", "install", "--quiet", "--prefix", str(folder), "jupyter-collaboration>=4"]
-    subprocess.run(line, check=True, capture_output=True)
+    """Install the packages that this environment lacks into a folder, so that other tests do not share documents."""
+    uv = [sys.executable, "-m", "uv", "pip", "install", "--python", sys.executable]
+    command = [*uv, "--dry-run", "jupyter-collaboration>=4"]
+    plan = subprocess.run(command, check=True, capture_output=True, text=True).stderr
+    lacking = re.findall(r"^ \+ (\S+)$", plan, re.MULTILINE)
+    subprocess.run([*uv, "--no-deps", "--prefix", str(folder), *lacking], check=True, capture_output=True)
 
 
 class SharedLab(Lab):
@@ -53,7 +57,7 @@ def shared_lab(home: Home, tmp_path: Path) -> Iterator[SharedLab]:
     root = tmp_path / "notebooks"
     root.mkdir()
     started = SharedLab(root, made_once("collaboration", install))
-    started.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
+    started.prepare()
     yield started
     started.stop()
 
@@ -66,9 +70,17 @@ def other(browser: Browser) -> Iterator[Page]:
     opened.close()
 
 
+def waits_for_documents(page: Page) -> None:
+    """Let the page wait on if JupyterLab reports that a shared document takes long to load."""
+    dialog = page.locator(".jp-Dialog", has_text="taking some time to load")
+    page.add_locator_handler(dialog, lambda shown: shown.get_by_role("button", name="Continue waiting").click())
+
+
 def test_two_browsers_share_a_notebook_and_see_its_jobs(shared_lab: SharedLab, page: Page, other: Page) -> None:
     lab = shared_lab
     lab.write("aaa.ipynb", "%load_ext jupyter_pai", "%%pai_train\nprint('from a cell')", "x = 1")
+    waits_for_documents(page)
+    waits_for_documents(other)
     open_notebook(page, lab, "aaa.ipynb", "lab/tree")
     open_notebook(other, lab, "aaa.ipynb", "lab/workspaces/other/tree")
     page.locator(".jp-CodeCell").nth(2).locator(".cm-content").click()

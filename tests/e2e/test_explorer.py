@@ -12,7 +12,7 @@ from ..conftest import ROOT, until
 from ..fakes.alibaba import StandIn
 from .conftest import SCREENSHOTS, Lab, execute
 
-LONG = 60_000
+LONG = 180_000
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 
 

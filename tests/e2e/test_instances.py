@@ -27,7 +27,7 @@ def opened(page: Page, lab: Lab, job: str) -> Locator:
     lab.write("a.ipynb", "1", outputs=[output(job, "")])
     open_notebook(page, lab, "a.ipynb")
     page.locator(f"{VIEW} summary", has_text=re.compile(r"^(Instances|实例)")).click(timeout=LONG)
-    return page.locator(f"{VIEW} .jp-pai-Instances table")
+    return page.locator(f"{VIEW} .jp-pai-InstanceTable table")
 
 
 def headers(table: Locator) -> list[str]:
@@ -120,7 +120,7 @@ def test_thousand_instances_in_a_narrow_window(lab: Lab, page: Page, home: Home)
     expect(last).to_be_focused()
     expect(last).to_be_in_viewport()
     # A row that is scrolled out of sight keeps the focus.
-    page.locator(".jp-pai-Instances").evaluate("node => node.scrollTo(0, 0)")
+    page.locator(".jp-pai-InstanceTable").evaluate("node => node.scrollTo(0, 0)")
     expect(table.locator("tr[data-row='5']")).to_be_visible()
     expect(last).to_be_focused()
     page.keyboard.press("PageUp")

@@ -14,9 +14,10 @@ from playwright.sync_api import Page, expect
 from jupyter_pai.jobs.state_dir import Home
 
 from ..conftest import until
+from .accessibility import faults
 from .conftest import Lab, open_notebook, run_cells
 
-LONG = 60_000
+LONG = 180_000
 
 
 class PlainLab(Lab):
@@ -45,7 +46,7 @@ def lab(home: Home, tmp_path: Path) -> Iterator[PlainLab]:
     root.mkdir()
     # In a virtual environment, installed settings would take precedence over the user's.
     started = PlainLab(root, JUPYTER_PREFER_ENV_PATH="0", JUPYTER_PAI_LANGUAGE="zh_CN")
-    started.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
+    started.prepare()
     yield started
     started.stop()
 
@@ -120,3 +121,20 @@ def test_form_submits_and_shows_its_job_without_the_extension(lab: PlainLab, pag
     expect(status).to_have_attribute("data-status", "succeeded", timeout=LONG)
     expect(output.locator(".jp-pai-Job")).to_contain_text("lr is 0.25", timeout=LONG)
     expect(output.locator(".jp-pai-Job")).to_contain_text("/data/digits/")
+
+
+def test_workflow_is_a_graph(lab: PlainLab, page: Page) -> None:
+    code = "import jupyter_pai\nrun = jupyter_pai.Workflow('digits')\nrun.step('train', command='exit 3')\n"
+    lab.write("w.ipynb", code + "run.step('publish', command='true', needs=['train'])\nrun.run()")
+    open_notebook(page, lab, "w.ipynb")
+    run_cells(page, 1)
+    view = page.locator(".jp-pai-Page .jp-pai-Workflow")
+    expect(view.locator("header .jp-pai-Status")).to_have_attribute("data-status", "failed", timeout=LONG)
+    expect(view.locator('.jp-pai-Graph-node[data-step="publish"]')).to_have_attribute("data-status", "skipped")
+    assert view.locator(".jp-pai-Graph-edge").count() == 1
+    assert faults(page, ".jp-pai-Workflow") == []
+    view.locator("[data-form=table]").click()
+    expect(view.locator('tr[data-step="publish"] .jp-pai-Status')).to_have_attribute("data-status", "skipped")
+    view.locator("header button").last.click()
+    page.locator("dialog button[value='yes']").click()
+    expect(view.locator("header")).to_have_count(0, timeout=LONG)

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, TimeoutError as PlaywrightTimeout
 from .accessibility import faults
 from .conftest import Lab, execute
 
-LONG = 60_000
+LONG = 180_000
 ROW = ".jp-pai-JobRow"
 # Commands of the extension whose arguments are not described.
 UNDESCRIBED = """async () => {

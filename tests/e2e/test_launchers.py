@@ -137,7 +137,7 @@ def named_server(home: Home, tmp_path: Path) -> Iterator[Lab]:
     root.mkdir()
     hub = Hub("train")
     started = HubLab(root, hub)
-    started.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
+    started.prepare()
     yield started
     started.stop()
     hub.close()

@@ -13,7 +13,7 @@ from ..conftest import until
 from ..support.binary_logs import BINARY_LOGS, command_of, prepare
 from .conftest import Lab, last_number, open_notebook
 
-LONG = 60_000
+LONG = 180_000
 TEXT, ROWS, PLACE = ".jp-pai-Log-text", ".jp-pai-Log .xterm-rows", ".jp-pai-Log-place"
 LINES = 100_000
 PRINT = f"for n in range({LINES}): print('line', n, 'needle' if n in (7, 31_000, 98_765) else '')"
@@ -102,7 +102,9 @@ def test_live_log_survives_a_server_restart(lab: Lab, page: Page, folder: Path, 
     job = submit(lab, f"GO={tmp_path}/go python live.py", folder)
     # JupyterLab's own dialogs about the connection and about a starting kernel may open at any time.
     dialog = page.locator(".jp-Dialog", has_text=re.compile("Server Connection Error|Error Starting Kernel"))
-    page.add_locator_handler(dialog, lambda: dialog.get_by_role("button", name=re.compile("Close|Ok")).click())
+    # One may follow the other at once, so that the handler must not wait until there is none.
+    close = dialog.get_by_role("button", name=re.compile("Close|Ok")).first
+    page.add_locator_handler(dialog.first, lambda _dialog: close.click(), no_wait_after=True)
     show(page, lab, job)
     seen = page.locator(TEXT)
     expect(seen).to_contain_text("tick 20", timeout=LONG)
@@ -115,8 +117,10 @@ def test_live_log_survives_a_server_restart(lab: Lab, page: Page, folder: Path, 
     until(lambda: last_number("tick", seen.inner_text()) > count)
     # The network drops packets while the socket stays open.
     page.context.set_offline(True)
-    expect(page.locator(".jp-pai-Broken")).to_contain_text("Retrying in", timeout=LONG)
-    page.context.set_offline(False)
+    try:
+        expect(page.locator(".jp-pai-Broken")).to_contain_text("Retrying in", timeout=LONG)
+    finally:
+        page.context.set_offline(False)  # The next tests have the same browser.
     expect(page.locator(".jp-pai-Broken")).to_have_count(0, timeout=LONG)
     # Scrolling up pauses the view while lines arrive.
     page.locator(".jp-pai-Log-terminal").hover()

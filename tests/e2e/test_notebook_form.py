@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 from .accessibility import faults
 from .conftest import Lab, open_notebook, run_cells
 
-LONG = 60_000
+LONG = 180_000
 SCRIPT = """\
 import argparse
 p = argparse.ArgumentParser()

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from .conftest import Lab, execute, open_notebook, run_cells
 
-LONG = 60_000
+LONG = 180_000
 
 EVIL = "<script>window.evil = 1</script><img src=x onerror='window.evil = 1'>"
 CODE = f"""

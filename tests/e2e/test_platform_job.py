@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from ..conftest import until
 from ..fakes.alibaba import StandIn
+from .accessibility import faults
 from .conftest import Lab, execute, open_notebook, run_cells
 from .test_job_view import LONG, VIEW, status
 from .test_train import begun, fold, form
@@ -60,6 +61,17 @@ def test_job_on_the_platform_has_all_its_parts(
     expect(view.locator(".jp-pai-Chart", has_text="loss")).to_be_visible(timeout=LONG)
     view.get_by_role("tab", name="Outputs").click()
     expect(view.get_by_text("weights.txt")).to_be_visible(timeout=LONG)
+    for version in ("0.1.0", "0.2.0"):
+        view.get_by_role("button", name="Register model…").click(timeout=LONG)
+        registration = view.get_by_role("form", name="Register model")
+        expect(registration.get_by_role("button", name="Register", exact=True)).to_be_disabled()
+        assert faults(page, ".jp-pai-Models") == []
+        page.keyboard.type("digits")
+        registration.get_by_label("Format").select_option("TorchScript")
+        registration.get_by_role("button", name="Register", exact=True).click()
+        models = view.get_by_role("list", name="Registered models")
+        expect(models.get_by_text(f"digits {version}", exact=True)).to_be_visible(timeout=LONG)
+        expect(view.get_by_role("button", name="Register model…")).to_be_focused()
     view.get_by_role("tab", name="Events").click()
     expect(view.get_by_role("cell", name="platform").first).to_be_visible(timeout=LONG)
 

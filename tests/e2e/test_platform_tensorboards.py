@@ -14,7 +14,7 @@ from .accessibility import faults
 from .conftest import Lab, execute, open_notebook, run_cells
 from .test_job_view_without_extension import lab as plain_lab  # noqa: F401  fixture
 
-LONG = 60_000
+LONG = 180_000
 TAB = ".jp-pai-TensorBoard"
 PART = "TensorBoard on the platform"
 START = "Start TensorBoard on the platform"

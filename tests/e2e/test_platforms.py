@@ -12,7 +12,7 @@ from ..fakes.alibaba import StandIn
 from .accessibility import faults
 from .conftest import Lab, execute
 
-LONG = 60_000
+LONG = 180_000
 VIEW = ".jp-pai-Platforms"
 AGE = re.compile(r"As of \d.*, \d+ (s|min \d+ s) ago\.")
 
@@ -52,7 +52,8 @@ def row(profile: Locator, remote_id: str) -> Locator:
 
 def test_platform_shows_resources_jobs_storages_and_links(lab: Lab, pai: StandIn, page: Page) -> None:
     (digits,) = pai.add_jobs(1, "Succeed", TrainingJobName="digits")
-    (letters,) = pai.add_jobs(1, "Running", TrainingJobName="letters")
+    share = {"ResourceId": "quota1stand", "InstanceCount": 1, "InstanceSpec": {"CPU": "4", "Memory": "8"}}
+    (letters,) = pai.add_jobs(1, "Running", TrainingJobName="letters", ComputeResource=share)
     view = shown(page, lab)
     pai.forget_requests()
     # Keys: arrows move between the profiles, Enter expands one.
@@ -66,8 +67,9 @@ def test_platform_shows_resources_jobs_storages_and_links(lab: Lab, pai: StandIn
     profile = view.locator("li[data-profile=pai]")
     expect(profile).to_contain_text(f"Alibaba Cloud PAI · {pai.region}")
     resources = profile.get_by_role("region", name="Resources")
-    expect(resources.locator("[data-quota=quota1stand]")).to_contain_text("64 of 64 cores free", timeout=LONG)
+    expect(resources.locator("[data-quota=quota1stand]")).to_contain_text("60 of 64 cores free", timeout=LONG)
     expect(resources.locator("[data-quota=quota1stand]")).to_contain_text("4 of 4 GPUs free (V100)")
+    expect(resources.locator("[data-quota=quota1stand]")).to_contain_text(re.compile(r"Jobs of \d+: 1 running"))
     expect(resources.locator("[data-quota=quota2empty]")).to_contain_text("No resources.")
     jobs = profile.get_by_role("region", name="Jobs on the platform")
     expect(jobs.locator("[data-remote]")).to_have_count(2, timeout=LONG)
@@ -180,7 +182,12 @@ def test_nothing_is_requested_while_hidden(lab: Lab, pai: StandIn, page: Page) -
     expect(profile.get_by_text("The account has no jobs")).to_be_visible(timeout=LONG)
     pai.forget_requests()
     page.clock.run_for(31_000)
-    until(lambda: pai.count("paistudio", "ListQuotas") == pai.count("paistudio", "ListTrainingJobs") == 1)
+
+    def is_refreshed() -> bool:
+        actions = ("ListQuotas", "ListTrainingJobs", "ListQuotaWorkloads")
+        return all(pai.count("paistudio", action) == 1 for action in actions)
+
+    until(is_refreshed)
 
     def assert_quiet() -> None:
         pai.forget_requests()
@@ -194,9 +201,9 @@ def test_nothing_is_requested_while_hidden(lab: Lab, pai: StandIn, page: Page) -
     expect(profile.get_by_role("region", name="Resources")).to_be_hidden()
     assert_quiet()
     toggle(view, "pai").click()
-    until(lambda: pai.count("paistudio", "ListQuotas") == 1)
+    until(is_refreshed)
     execute(page, "jupyter-pai:show-jobs")
     expect(view).to_be_hidden()
     assert_quiet()
     execute(page, "jupyter-pai:show-platforms")
-    until(lambda: pai.count("paistudio", "ListQuotas") == 1)
+    until(is_refreshed)

@@ -20,7 +20,7 @@ from .conftest import Lab, execute, open_notebook, run_cells
 from .test_job_view import VIEW, status
 from .test_train import begun, fold, form
 
-LONG = 60_000
+LONG = 180_000
 TITLE = "A neighbour"
 SCRIPT = """
 import os
@@ -107,7 +107,7 @@ def test_panel_offers_a_plugin_backend(shared: Path, lab: Lab, page: Page) -> No
     expect(row).to_contain_text(f"{TITLE} · {shared}")
     row.get_by_role("button", name="Test profile den").click()
     expect(row.get_by_role("status")).to_have_text("Jobs can run with this profile.", timeout=LONG)
-    expect(row.locator("[data-state=ok]", has_text="neighbour")).to_contain_text(f"works in {shared}")
+    expect(row.locator("[data-state=ok]", has_text="neighbour vm")).to_contain_text(f"works in {shared}")
 
     # The Explorer shows its files.
     execute(page, "jupyter-pai:show-explorer")

@@ -18,7 +18,7 @@ from ..fakes.alibaba import AccessKey, StandIn
 from ..support.system_file import command
 from .conftest import Lab, execute
 
-LONG = 60_000
+LONG = 180_000
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def fill_in_by_keyboard(profiles: ProfilesView, pai_without_keys: StandIn) -> No
     profiles.view.get_by_role("button", name="Add…").focus()
     profiles.page.keyboard.press("Enter")
     expect(profiles.view.get_by_role("group", name="Select a platform").get_by_role("button").first).to_be_focused()
-    profiles.view.get_by_role("button", name="Alibaba Cloud PAI").focus()
+    profiles.view.get_by_role("button", name="Alibaba Cloud PAI", exact=True).focus()
     profiles.page.keyboard.press("Enter")
     expect(profiles.form.get_by_label("Name", exact=True)).to_be_focused()
     profiles.page.keyboard.press("Control+A")
@@ -184,7 +184,7 @@ def managed(home: Home, tmp_path: Path) -> Iterator[Lab]:
         program = (*command(system)[1:], "-m", "jupyterlab")
 
     started = Managed(root)
-    started.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
+    started.prepare()
     yield started
     started.stop()
 

@@ -17,7 +17,7 @@ from ..integration.server.test_tensorboard import TRAIN, boards
 from .conftest import Lab, execute, open_notebook
 from .test_job_view import output
 
-LONG = 60_000
+LONG = 180_000
 # Creates its event file when the test allows it.
 WAIT = "while not (place / 'go').exists(): time.sleep(0.02)\n"
 SCRIPT = TRAIN.replace("writer = ", f"{WAIT}writer = ")
@@ -28,7 +28,7 @@ def lab(home: Home, tmp_path: Path) -> Iterator[Lab]:
     root = tmp_path / "notebooks"
     root.mkdir()
     started = Lab(root, "/user/x/")
-    started.setting("@jupyterlab/apputils-extension:notification", fetchNews="false", checkForUpdates=False)
+    started.prepare()
     yield started
     for name in ("go", "enough"):
         (tmp_path / name).touch()

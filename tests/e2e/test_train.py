@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from .accessibility import faults
 from .conftest import Lab, execute, open_notebook
 
-LONG = 60_000
+LONG = 180_000
 SCRIPT = """
 import argparse
 
@@ -378,3 +378,35 @@ def test_errors_of_the_launch_line_and_excluded_data_are_found_before_the_submit
     expect(view.locator(".jp-pai-Status").first).to_have_text("succeeded", timeout=LONG)
     expect(view).to_contain_text("Namespace(lr=0.5, amp=True) 1,2", timeout=LONG)
     expect(shown.get_by_label("Arguments", exact=True)).to_have_value("--amp")
+
+
+def test_roles_are_edited_and_submitted(lab: Lab, page: Page) -> None:
+    lab.write("roles.ipynb", "import os\nprint('works as', os.environ['JUPYTER_PAI_ROLE'])")
+    open_notebook(page, lab, "roles.ipynb")
+    shown = show(page, "roles.ipynb")
+    shown.locator("summary", has_text=re.compile("^Machine")).click()
+    shown.get_by_role("button", name="Add role").click()
+    worker = shown.get_by_role("group", name="worker", exact=True)
+    expect(worker.get_by_label("Role", exact=True)).to_be_focused()
+    expect(shown.get_by_role("group", name="Roles", exact=True)).to_be_visible()
+    worker.get_by_label("Instances").fill("2")
+    shown.get_by_role("button", name="Add role").click()
+    added = shown.get_by_role("group", name="New role")
+    added.get_by_label("Role", exact=True).fill("1 bad")
+    added = shown.get_by_role("group", name="1 bad")
+    added.get_by_label("Command").fill("echo serves as $JUPYTER_PAI_ROLE")
+    expect(added.get_by_label("Role", exact=True)).to_have_attribute("aria-invalid", "true", timeout=LONG)
+    added.get_by_label("Role", exact=True).fill("ps")
+    assert faults(page, ".jp-pai-Train") == []
+    shown.get_by_role("button", name=re.compile("^(Save and s|S)ubmit")).click()
+    view = page.get_by_role("group", name="Training job roles_")
+    expect(view.locator(".jp-pai-Status").first).to_have_text("succeeded", timeout=LONG)
+    (job,) = begun(lab)
+    assert job["spec"]["roles"] == [
+        job["spec"]["roles"][0] | {"name": "worker", "count": 2, "command": ""},
+        job["spec"]["roles"][1] | {"name": "ps", "count": 1, "command": "echo serves as $JUPYTER_PAI_ROLE"},
+    ]
+    assert job["instances"] == ["worker-0", "worker-1", "ps-0"]
+    shown.get_by_role("button", name="Remove role ps").click()
+    expect(shown.get_by_role("button", name="Add role")).to_be_focused()
+    expect(shown.get_by_role("button", name="Remove role worker")).to_be_visible()

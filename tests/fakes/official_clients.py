@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from alibabacloud_aiworkspace20210204.client import Client as WorkspaceClient
+from alibabacloud_pai_dlc20201203 import models as dlc_models
 from alibabacloud_pai_dlc20201203.client import Client as DlcClient
 from alibabacloud_paistudio20220112 import models
 from alibabacloud_paistudio20220112.client import Client as StudioClient
@@ -13,7 +15,18 @@ from alibabacloud_tea_openapi.models import Config
 
 from .alibaba import AccessKey, StandIn
 
-__all__ = ["TERMINAL", "dlc", "finished", "job", "studio", "submitted", "workspace"]
+__all__ = [
+    "TERMINAL",
+    "dlc",
+    "dlc_finished",
+    "dlc_job",
+    "dlc_submitted",
+    "finished",
+    "job",
+    "studio",
+    "submitted",
+    "workspace",
+]
 
 TERMINAL = {"Succeed", "Failed", "Terminated", "CreateFailed", "InitializeFailed"}
 
@@ -60,10 +73,44 @@ def submitted(pai: StandIn, command: str, **more: Any) -> str:
 
 def finished(pai: StandIn, job_id: str) -> dict[str, Any]:
     """A job at its end, as it goes over the wire."""
-    client, end = studio(pai), time.monotonic() + 60
-    while True:
+    client = studio(pai)
+
+    def get() -> dict[str, Any]:
         reply: dict[str, Any] = client.get_training_job(job_id).body.to_map()
-        if reply["Status"] in TERMINAL:
+        return reply
+
+    return _ended(get, TERMINAL)
+
+
+def dlc_job(pai: StandIn, command: str, roles: dict[str, int] | None = None, **more: Any) -> Any:
+    """A request for a job of DLC that runs a command in pods by their roles; further fields as on the wire."""
+    spec = {"Image": "example.com/image:1", "EcsSpec": "ecs.c6.large"} | more.pop("spec", {})
+    specs = [{"Type": role, "PodCount": count} | spec for role, count in (roles or {"Worker": 1}).items()]
+    body = {"DisplayName": "test", "WorkspaceId": pai.workspace_id, "JobType": "PyTorchJob", "JobSpecs": specs}
+    return dlc_models.CreateJobRequest().from_map(body | {"UserCommand": command} | more)
+
+
+def dlc_submitted(pai: StandIn, command: str, roles: dict[str, int] | None = None, **more: Any) -> str:
+    """A job of DLC that was created."""
+    return str(dlc(pai).create_job(dlc_job(pai, command, roles, **more)).body.job_id)
+
+
+def dlc_finished(pai: StandIn, job_id: str) -> dict[str, Any]:
+    """A job of DLC at its end, as it goes over the wire."""
+    client = dlc(pai)
+
+    def get() -> dict[str, Any]:
+        reply: dict[str, Any] = client.get_job(job_id, dlc_models.GetJobRequest(need_detail=True)).body.to_map()
+        return reply
+
+    return _ended(get, {"Succeeded", "Failed", "Stopped"})
+
+
+def _ended(get: Callable[[], dict[str, Any]], statuses: set[str]) -> dict[str, Any]:
+    end = time.monotonic() + 60
+    while True:
+        reply = get()
+        if reply["Status"] in statuses:
             return reply
         assert time.monotonic() < end, reply
         time.sleep(0.02)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from jupyter_pai.cloud.alibaba.account import AlibabaAccount
-from jupyter_pai.cloud.alibaba.credentials import AccessKey, KeyChain
+from jupyter_pai.cloud.alibaba.credentials import KeyChain
+from jupyter_pai.cloud.keys import AccessKey
 from jupyter_pai.core.secret import Secret
 
 from .alibaba import AccessKey as Key, StandIn

@@ -78,3 +78,33 @@ def test_official_sdk_runs_a_job_on_the_fake(pai: StandIn, tmp_path: Path) -> No
     job = next(result for result in pai.jobs if result["status"] == "Succeed")
     assert job["labels"] == {"of": "me"} and job["request"]["Scheduler"] == {"MaxRunningTimeInSeconds": 600}
     assert all(note["status"] in (200, 204, 404) for note in pai.requests), pai.requests
+
+
+MODELS = """
+    from pai.model import Model, RegisteredModel
+
+    with open("weights.txt", "w") as file:
+        file.write("weights")
+    for metrics in ({"accuracy": 0.9}, {"accuracy": 0.95}):
+        Model(model_data="weights.txt").register(
+            "iris", metrics=metrics, model_labels={"team": "flowers"}, version_labels={"best": "no"},
+            framework_type="XGBoost", training_spec={"epochs": 3}, approval_status="Pending",
+        )
+    Model(model_data="weights.txt").register("iris-large", version="1.0.0")
+    latest = RegisteredModel("iris")
+    results["latest"], results["uri"], results["labels"] = latest.model_version, latest.uri, latest.model_labels
+    results["names"] = [model.model_name for model in RegisteredModel.list()]
+    results["exact"] = [model.model_name for model in RegisteredModel.list(model_name='"iris"')]
+    results["versions"] = [version.model_version for version in latest.list_versions()]
+    results["spec"] = RegisteredModel("iris", "0.1.0").training_spec
+    RegisteredModel("iris", "0.1.0").delete()
+    results["left"] = [version.model_version for version in latest.list_versions()]
+"""
+
+
+def test_official_sdk_registers_models_on_the_fake(pai: StandIn) -> None:
+    reply = run_alipai(pai, MODELS)
+    assert (reply["latest"], reply["labels"]) == ("0.2.0", {"team": "flowers"})
+    assert reply["names"] == ["iris", "iris-large"] and reply["exact"] == ["iris"]
+    assert reply["versions"] == ["0.1.0", "0.2.0"] and reply["left"] == ["0.2.0"]
+    assert reply["spec"] == {"epochs": 3} and reply["uri"].endswith("/weights.txt")

@@ -29,9 +29,9 @@ from jupyter_pai.core.errors import (
     Unreachable,
     Unsupported,
 )
-from jupyter_pai.storage.oss.copy import copy_objects
+from jupyter_pai.storage.objects.copy import copy_objects
+from jupyter_pai.storage.objects.transfer import combine_crc64, crc64
 from jupyter_pai.storage.oss.storage import OssStorage
-from jupyter_pai.storage.oss.transfer import combine_crc64, crc64
 from jupyter_pai.storage.oss.uri import OssUri
 
 from ..conftest import until
@@ -123,7 +123,7 @@ def test_killed_upload_is_resumed(storage: OssStorage, pai: StandIn, tmp_path: P
     pai.faults.add("delay", "oss:UploadPart", after=4, seconds=10)
     script = (
         "import sys; from pathlib import Path; from types import SimpleNamespace as N\n"
-        "from jupyter_pai.cloud.alibaba.credentials import AccessKey; from jupyter_pai.core.secret import Secret\n"
+        "from jupyter_pai.cloud.keys import AccessKey; from jupyter_pai.core.secret import Secret\n"
         "from jupyter_pai.storage.oss.storage import OssStorage\n"
         "endpoint, region, name, secret, state, path, uri = sys.argv[1:]\n"
         "key = AccessKey(name, Secret(secret))\n"

@@ -134,7 +134,44 @@ def pai(tutorial: Tutorial) -> None:
     assert '"slope": 2.' in tutorial.text("again")
 
 
-CHECKS = {"tutorial": first_job, "folder": folder, "metrics": metrics, "notebook": notebook, "pai": pai}
+def cluster(tutorial: Tutorial) -> None:
+    status, files = tutorial.text("results").splitlines()
+    assert status.startswith("succeeded {'test-accuracy': '0.")
+    assert files == "['model.pkl']"
+    assert tutorial.text("compare").count("test-accuracy") == 2
+
+
+def tione(tutorial: Tutorial) -> None:
+    status, *nodes = tutorial.text("trial-log").splitlines()
+    assert (status, nodes[1]) == ("succeeded", "node 0 of 1: 1437 images")
+    status, *nodes = tutorial.text("logs").splitlines()
+    assert (status, nodes[0], nodes[2]) == ("succeeded", "node 0 of 2: 719 images", "node 1 of 2: 718 images")
+    assert nodes[1].rpartition(" ")[2] == nodes[3].rpartition(" ")[2]
+    assert "acc1" in tutorial.shown("metrics")
+    assert re.fullmatch(r"\(64, 10\) right: 9\d%\n", tutorial.text("model"))
+
+
+def workflow(tutorial: Tutorial) -> None:
+    assert "Step `publish` gathered. 3 steps: prepare, train, publish" in tutorial.text("publish")
+    assert "train.accuracy > 0.9" in tutorial.shown("check")
+    statuses, decided, log = tutorial.text("results").splitlines()[:3]
+    assert "'publish': 'succeeded', 'improve': 'skipped'" in statuses
+    assert re.search(r"train\.accuracy <= 0\.9 \{'train\.accuracy': '0\.9\d+'\}", decided)
+    assert log == "published a network with 64 inputs"
+    assert "'publish': 'skipped', 'improve': 'succeeded'" in tutorial.text("compare")
+    assert re.search(r"True 0\.\d\d is not enough", tutorial.text("compare"))
+
+
+CHECKS = {
+    "tutorial": first_job,
+    "folder": folder,
+    "metrics": metrics,
+    "notebook": notebook,
+    "cluster": cluster,
+    "pai": pai,
+    "tione": tione,
+    "workflow": workflow,
+}
 
 
 @pytest.mark.parametrize("language", ["", ".zh-CN"])

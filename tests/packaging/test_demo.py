@@ -11,17 +11,15 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
-import pytest
-
 from jupyter_pai.jobs.state_dir import Home
 
 from ..conftest import ROOT, until
 
 
-@pytest.mark.parametrize("name", ["tutorial.ipynb", "tutorial.zh-CN.ipynb"])
-def test_demo_prints_status_metric_and_model(home: Home, name: str) -> None:
+def demo(name: str, environment: dict[str, str]) -> Path:
+    """Run the demo on a notebook, and return the folder of the model that it names."""
     command = [sys.executable, "-m", "binder.demo", "--notebook", name]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     output = dict(line.split(":", 1) for line in done.stdout.rpartition("\n\n")[2].splitlines())
     assert output["status"].strip() == "succeeded"
@@ -29,17 +27,19 @@ def test_demo_prints_status_metric_and_model(home: Home, name: str) -> None:
     model = Path(output["model"].strip().removeprefix("file://"))
     assert (model / "digits.joblib").exists()
     assert output["job"].strip() in str(model)
+    return model
+
+
+def test_demo_prints_status_metric_and_model(home: Home) -> None:
+    assert demo("tutorial.zh-CN.ipynb", dict(os.environ)).is_relative_to(home.jobs)
 
 
 def test_demo_uses_neither_state_nor_profiles_of_the_user(tmp_path: Path) -> None:
     (tmp_path / ".jupyter").mkdir()
     (tmp_path / ".jupyter/jupyter_pai.toml").write_text('default = "mine"\n[profiles.mine]\nbackend = "pai"\n')
-    command = [sys.executable, "-m", "binder.demo", "--notebook", "tutorial.ipynb"]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("JUPYTER_")}
-    environment = {**kept, "HOME": str(tmp_path)}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert f"file://{ROOT}/build/state/jobs/" in done.stdout
+    model = demo("tutorial.ipynb", {**kept, "HOME": str(tmp_path)})
+    assert model.is_relative_to(ROOT / "build/state/jobs")
     assert not list(tmp_path.rglob("pai.sqlite3"))
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import random
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def seed() -> int:
-    """A random seed, printed to repeat the run with it."""
-    value = random.randrange(1 << 32)
+    """A random seed. It is printed; `SOAK_SEED` repeats the run with it."""
+    value = int(os.environ.get("SOAK_SEED") or random.randrange(1 << 32))
     print(f"\nseed {value}")
     return value

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
@@ -21,11 +19,10 @@ LOST, LAG = 100, 10.0
 def test_submits_under_faults_create_one_job_with_a_complete_log(
     pai: StandIn,  # noqa: F811
     engine: EmbeddedClient,  # noqa: F811
-    folder: Path,
 ) -> None:
     for action in OPTIONAL:
         pai.faults.add("500", f"paistudio:{action}")
-    print(submit_and_follow(pai, engine, folder, JOBS, DELAYS))
+    print(submit_and_follow(pai, engine, JOBS, DELAYS))
 
 
 def test_submits_with_lost_replies_and_lagging_lists_create_one_job(

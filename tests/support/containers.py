@@ -16,7 +16,7 @@ __all__ = ["IMAGE", "empty_storage", "image_archive", "import_image", "names", "
 IMAGE = "localhost/jupyter-pai-test:1"
 # Debian's own interpreter: its files lie where the image will have them.
 _PYTHON = "/usr/bin/python3"
-_PROGRAMS = ["/bin/sh", "/bin/sleep", "/bin/cat", "/bin/mkdir", "/bin/ln", "/bin/env"]
+_PROGRAMS = ["/bin/sh", "/bin/bash", "/bin/sleep", "/bin/cat", "/bin/mkdir", "/bin/ln", "/bin/env"]
 _PROGRAMS += ["/usr/bin/touch", "/usr/bin/id", "/usr/bin/setsid"]
 _LEFT_OUT = shutil.ignore_patterns("test", "__pycache__", "idlelib", "tkinter", "lib2to3", "config-*", "dist-packages")
 

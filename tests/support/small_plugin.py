@@ -58,6 +58,16 @@ class Small(LocalBackend):
         return [Choice(*one) for one in found]
 
     @classmethod
+    async def profile_notes(cls, settings, changed):
+        if settings.host == "silent":
+            await asyncio.sleep(600)
+        if settings.host == "refusing":
+            raise errors.BackendError("It does not respond.", fix="Ask later.")
+        if settings.host == "broken":
+            raise RuntimeError("a fault")
+        return [f"Changed: {', '.join(sorted(changed))}"]
+
+    @classmethod
     async def log_in(cls, settings, login):
         password = login.password.get_secret_value()
         if login.user == "eve":

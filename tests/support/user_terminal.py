@@ -8,8 +8,10 @@ import pty
 import select
 import struct
 import termios
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-__all__ = ["UserTerminal"]
+__all__ = ["UserTerminal", "answering"]
 
 
 class UserTerminal:
@@ -30,3 +32,15 @@ class UserTerminal:
 
     def press(self, keys: str) -> None:
         os.write(self.controller, keys.encode())
+
+
+@contextmanager
+def answering(text: str) -> Iterator[int]:
+    """Yield a terminal as standard input on which a user has typed an answer."""
+    terminal = UserTerminal()
+    try:
+        terminal.press(f"{text}\n")
+        yield terminal.device
+    finally:
+        os.close(terminal.controller)
+        os.close(terminal.device)

@@ -20,6 +20,7 @@ from jupyter_pai.engine.profiles import Profiles
 from jupyter_pai.engine.testing.harness import story
 
 PASSWORD = "it rains " + "in the den"
+FILE = ("a.neighbour.json", '{"run": "echo from the job file", "nice": 1}')
 
 
 @pytest.fixture(scope="module")
@@ -51,13 +52,21 @@ class TestNeighbour(RemoteBackendPromises):
         return shared
 
     @pytest.fixture
+    def job_file(self) -> tuple[str, str]:
+        return FILE
+
+    @pytest.fixture
     def retrying(self) -> dict[str, Any] | None:
         return {"options": {"retries": 1}}
 
+    @pytest.fixture
+    def publishing(self) -> dict[str, Any] | None:
+        return {"options": {"publish": True}}
+
     @story
     async def test_instances_have_two_roles(self, bench: Bench) -> None:
-        command = 'if [ $RANK -lt $NEIGHBOUR_SERVERS ]; then echo "serve $RANK"; else echo "work $RANK"; fi'
-        job, remote_id, _report = await bench.finish(command, instance_count=3, options={"servers": 1})
+        roles = [{"name": "server", "command": 'echo "serve $RANK"'}, {"name": "worker", "count": 2}]
+        job, remote_id, _report = await bench.finish('echo "work $RANK"', roles=roles)
         instances = await bench.backend.instances(remote_id)
         assert [(one.name, one.role) for one in instances] == [
             ("server-0", "server"),
@@ -118,6 +127,10 @@ class TestNeighbourWithAPassword(RemoteBackendPromises):
     @pytest.fixture
     def keys(self, shared: Path) -> dict[str, Any]:
         return {"backend": "neighbour", "folder": str(shared)}
+
+    @pytest.fixture
+    def job_file(self) -> tuple[str, str]:
+        return FILE
 
     @pytest.fixture
     def login(self) -> dict[str, Any]:

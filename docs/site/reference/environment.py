@@ -18,12 +18,16 @@ _INNER = set(
     JUPYTER_PAI_RUNNING JUPYTER_PAI_SECRETS JUPYTER_PATH JUPYTER_RUNTIME_DIR GIT_CONFIG_COUNT GIT_OPTIONAL_LOCKS
     GIT_SSH_COMMAND GIT_TERMINAL_PROMPT INSTANCE_TYPE_LOCAL INSTANCE_TYPE_LOCAL_GPU PIP_USER
     SSL_CERT_FILE UV_DEFAULT_INDEX UV_FIND_LINKS UV_INDEX UV_INSECURE_HOST UV_LINK_MODE JUPYTER_TOKEN VIRTUAL_ENV
-    COMP_LINE
+    COMP_LINE SLURM_TIME_FORMAT
     """.split()
 )
+# Other words in modules that use the environment.
+_WORDS = {"POSTPAID_BY_HOUR"}
 # Described in the training contract.
 _CONTRACT = set(
-    """MASTER_PORT PAI_CONFIG_DIR PAI_HPS PAI_OUTPUT_FIGURES PAI_OUTPUT_MODEL PAI_OUTPUT_NOTEBOOK PAI_USER_ARGS
+    """CHIEF_IP GPU_NUM GPU_NUM_PER_NODE NODE_LIST NODE_NUM
+    JUPYTER_PAI_ROLE JUPYTER_PAI_ROLE_RANK MASTER_PORT PAI_CONFIG_DIR PAI_HPS PAI_OUTPUT_FIGURES PAI_OUTPUT_MODEL
+    PAI_OUTPUT_NOTEBOOK PAI_USER_ARGS
     """.split()
 )
 # All names except the last three have an underscore.
@@ -75,6 +79,23 @@ _MEANING = {
         "The file with the token of a pod that assumes a role (RRSA).",
         "pod 用来取得角色（RRSA）的令牌文件。",
     ),
+    "TENCENTCLOUD_SECRET_ID": (
+        "With the next variable, the key of a Tencent Cloud account. Overrides other sources of its keys.",
+        "与下一项一起是腾讯云账号的密钥；优先于保存密钥的其他地方。",
+    ),
+    "TENCENTCLOUD_SECRET_KEY": ("The secret of that key.", "该密钥的机密部分。"),
+    "TENCENTCLOUD_TOKEN": ("The token of a temporary key (STS).", "临时密钥（STS）的令牌。"),
+    "TENCENTCLOUD_REGION": (
+        "With a key in the variables above: the region of the profile `tione`, if no file defines it.",
+        "上面的变量中有密钥时，配置档 `tione` 的地域；没有文件写明时使用。",
+    ),
+    "TKE_REGION": (
+        "With the next three, set by TKE: the region of the pod, which assumes a role by its identity (OIDC).",
+        "与下面三项一起由 TKE 设置：pod 所在的地域。pod 以自己的身份（OIDC）取得角色。",
+    ),
+    "TKE_PROVIDER_ID": ("Set by TKE: the provider of the identity.", "TKE 设置：身份提供商。"),
+    "TKE_ROLE_ARN": ("Set by TKE: the role.", "TKE 设置：角色。"),
+    "TKE_WEB_IDENTITY_TOKEN_FILE": ("Set by TKE: the file with the token.", "TKE 设置：令牌文件。"),
     "PAI_NETWORK_TYPE": (
         "The hosts of Alibaba Cloud to use: `vpc` or `public`; set by DSW.",
         "访问阿里云的哪种域名：`vpc` 或 `public`；DSW 会设置它。",
@@ -94,8 +115,12 @@ _MEANING = {
     ),
     "PAI_WORKSPACE_ID": ("Like `PAI_AI_WORKSPACE_ID`, which takes precedence.", "同 `PAI_AI_WORKSPACE_ID`，后者优先。"),
     "REGION": (
-        "The region of the workspace; set by DSW and DLC.",
-        "与工作空间相应的地域；DSW 和 DLC 作业会设置它。",
+        "The region of the workspace; set by DSW, DLC and TI-ONE. Also the default region of Tikit's `Client`.",
+        "与工作空间相应的地域；DSW、DLC 作业和 TI-ONE 会设置它。也是 Tikit 的 `Client` 的默认地域。",
+    ),
+    "TI_TASK_ID": (
+        "Set by TI-ONE in its tasks: the id of the task, which `push_training_metrics` of Tikit's names accepts.",
+        "TI-ONE 在任务里设置：任务的 id，Tikit 的 `push_training_metrics` 接受它。",
     ),
     "DSW_REGION": ("Like `REGION`, which takes precedence.", "同 `REGION`，后者优先。"),
     "DSW_INSTANCE_ID": (
@@ -163,7 +188,7 @@ def mentioned() -> set[str]:
         text = path.read_text("utf-8")
         if re.search(r"\benviron\b", text):
             found |= set(_constants(ast.parse(text)))
-    return found - _INNER - _CONTRACT
+    return found - _INNER - _WORDS - _CONTRACT
 
 
 def _constants(tree: ast.Module) -> Iterator[str]:

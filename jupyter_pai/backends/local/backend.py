@@ -25,7 +25,7 @@ from ...jobs.spec import JobSpec
 from ...jobs.state_dir import Home, JobFolder, state_errors
 from ..base import Backend, Caller, Capability, Finding, Prepared, Submission, parse_options
 from ..check import Check
-from ..reports import Report
+from ..reports import NEVER_STARTED, Report
 from ..resources import InstanceType, Quota
 from . import checks, container, interpreter, orphans, process, resources, working_files
 from .container import MOST_INSTANCES, Container
@@ -49,6 +49,7 @@ class LocalBackend(Backend):
             Capability.DELETE,
             Capability.MULTI_NODE,
             Capability.NOTEBOOKS,
+            Capability.ROLES,
             Capability.SECRETS,
             Capability.TTY,
             Capability.USAGE_UNITS,
@@ -89,8 +90,16 @@ class LocalBackend(Backend):
     def _choose_engine(self, spec: JobSpec) -> tuple[str, list[str]]:
         """Return the container engine of a job, empty for none, and notes."""
         name = parse_options(LocalOptions, spec.options).container
-        with fields("options.container", *(() if spec.image else ("image",))):
-            return container.choose(spec, name, self.settings.container)
+        with_image = next((one for one in spec.by_role.values() if one.image), spec)
+        with fields("options.container", *(() if with_image.image else ("image",))):
+            engine, notes = container.choose(with_image, name, self.settings.container)
+        for number, (role, one) in enumerate(spec.by_role.items()):
+            if engine and not one.image:
+                raise BadInput(
+                    _("The role `{name}` has no image.").format(name=role),
+                    fix=_("Set one for the role or for the job, or run without containers: --container none."),
+                ).at(f"roles.{number}.image")
+        return engine, notes
 
     def _capacity(self) -> Capacity:
         return resources.capacity(self.settings.max_cpu, self.settings.max_memory, self.settings.max_gpu)
@@ -116,11 +125,14 @@ class LocalBackend(Backend):
         notes = [_("`{name}` has no short environment variable.").format(name=name) for name in nameless]
         if workspace.layout.root != "/ml":
             text = _(
-                "{file}, line {line}, uses a path below /ml, which is not available on this machine ({reason}). "
+                "{file}, line {line}, uses a path below {folder}, which is not available on this machine ({reason}). "
                 "Use the variables instead: PAI_INPUT_…, PAI_OUTPUT_…, PAI_CONFIG_DIR."
             )
             _mode, reason = process.machine_allows()
-            notes += [text.format(file=file, line=line, reason=reason) for file, line in workspace.fixed_paths()]
+            notes += [
+                text.format(file=file, line=line, folder=place, reason=reason)
+                for file, line, place in workspace.fixed_paths()
+            ]
         outputs = {name: path.as_uri() + "/" for name, path in output_folders(job.spec, folder).items()}
         return Prepared(outputs, tuple(notes), remote_id=job.id)
 
@@ -142,7 +154,7 @@ class LocalBackend(Backend):
             os.makedirs(queue.folder, mode=0o700, exist_ok=True)
         process.spawn(
             folder,
-            workspace.command,
+            workspace.roles(),
             workspace.environment(),
             mode=workspace.mode,
             cwd=str(folder.path) if workspace.container else workspace.layout.code,
@@ -150,7 +162,6 @@ class LocalBackend(Backend):
             tty=job.spec.tty,
             grace=self.settings.grace_time,
             limit=self.run_time_limit(job.spec),
-            instances=job.spec.instance_count,
             queue=queue.folder,
             need=resources.need_of(job.spec, capacity)[0],
             capacity=capacity,
@@ -162,6 +173,9 @@ class LocalBackend(Backend):
     @classmethod
     def is_here(cls, folder: JobFolder) -> bool:
         return liveness_of(folder) not in (Liveness.ELSEWHERE, Liveness.SILENT)
+
+    def exit_of(self, remote_id: str) -> int | None:
+        return process.exit_of(self.home.job(remote_id))
 
     async def poll(self, remote_ids: Sequence[str]) -> dict[str, Report]:
         process.reap_children()
@@ -282,15 +296,15 @@ def _cut_short(folder: JobFolder, is_stopped: bool, started_at: object) -> Repor
     container.remove_containers(folder)
     if is_stopped:
         return Report(JobStatus.STOPPED, "stopped", _("Stopped by the user."))
-    reason = _("The job ended early: its supervisor was killed.")
+    status, reason = "cut short", _("The job ended early: its supervisor was killed.")
     if not process.of_this_boot(folder):
         reason = _("The job ended early: the machine was restarted.")
     elif started_at is None and (folder.path / "started").exists():
         reason = _("The job ended early: its supervisor was killed, or the machine was restarted.")
     elif started_at is None:
-        reason = _("The job was never started: the server ended while it was being submitted.")
+        status, reason = NEVER_STARTED, _("The job was never started: the server ended while it was being submitted.")
     trouble = read_text(folder.path / "supervisor.log").strip().rpartition("\n")[2]
-    return Report(JobStatus.FAILED, "cut short", reason + " " + trouble if trouble else reason)
+    return Report(JobStatus.FAILED, status, reason + " " + trouble if trouble else reason)
 
 
 def _end_orphans(folder: JobFolder) -> str:
@@ -364,12 +378,16 @@ def _check_output(uri: str) -> None:
 
 
 def _ignored(spec: JobSpec, engine: str, capacity: Capacity) -> list[str]:
-    fields = {
-        "image": "" if engine or spec.instance_type in resources.NAMES else spec.image,
-        "instance_type": "" if resources.has(spec.instance_type, capacity) else spec.instance_type,
-    }
+    ignored = [
+        pair
+        for one in spec.by_role.values()
+        for pair in (
+            ("image", "" if engine or one.instance_type in resources.NAMES else one.image),
+            ("instance_type", "" if resources.has(one.instance_type, capacity) else one.instance_type),
+        )
+    ]
     return [
         _("The local backend runs on this machine and ignores {option} `{value}`.").format(option=name, value=value)
-        for name, value in fields.items()
+        for name, value in dict.fromkeys(ignored)
         if value
     ]

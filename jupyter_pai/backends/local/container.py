@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from ...core import contract
 from ...core.errors import BackendError, BadInput, Unsupported
 from ...core.i18n import _
 from ...core.text import parse_size
@@ -64,6 +65,8 @@ fi
 while :; do wait $!; code=$?; kill -0 $! 2> /dev/null || break; done
 wait $! 2> /dev/null; again=$?; [ $again = 127 ] || code=$again  # The exit code, if a signal interrupted `wait`.
 exit $code"""
+# Variables that are set when an instance starts.
+_STARTED = ("RANK", "MASTER_PORT", "JUPYTER_PAI_ROLE", "JUPYTER_PAI_ROLE_RANK", *contract.NODE_VARIABLES)
 # Variables of the engine's client. A job's variables of these names are passed under other names and renamed in the
 # container. (Other users could read values on a command line.)
 _CLIENTS = ("PATH", "HOME", "TMPDIR", "XDG_", "DOCKER_", "CONTAINER", "BUILDAH_", "REGISTRY_", "LD_", "DBUS_")
@@ -88,25 +91,25 @@ class Container:
 
     def command(
         self,
+        spec: JobSpec,
         inner: list[str],
         workdir: str,
         mounts: Sequence[Mount],
         variables: Iterable[str],
         import_paths: Iterable[str] = (),
     ) -> list[str]:
-        """Return the guard's command that runs `inner` in a container.
+        """Return the guard's command that runs `inner` in a container for a role with this spec.
 
         The paths of `mounts` have no links. `variables` are names; their values are passed in the client's environment.
         `import_paths` precede the image's PYTHONPATH.
         """
-        spec = self.job.spec
         names = passable(dict.fromkeys(variables, ""))
         options = [
             *("--rm", "--log-driver", "none", "--network", "host", "--security-opt", "label=disable"),
             *("--label", f"jupyter-pai.job={self.job.id}", "--workdir", workdir, "--entrypoint", "/bin/sh"),
             *user_mapping.of(self.engine).options,
             *(word for mount in mounts for word in ("--volume", _volume(mount))),
-            *(word for name in (*names, "RANK", "MASTER_PORT") for word in ("--env", name)),
+            *(word for name in (*names, *_STARTED) for word in ("--env", name)),
             *(["--env", "HOME=/tmp"] if os.getuid() else []),  # A user unknown to the image has no home.
             # Only requested limits: without delegated control groups, an engine rejects any limit.
             *(["--cpus", f"{spec.cpu:g}"] if spec.cpu else []),
@@ -159,6 +162,8 @@ def choose(spec: JobSpec, name: str, profile: str) -> tuple[str, list[str]]:
         BadInput: if the spec requires a container and has no image.
         Unsupported: if the required engine is not available.
     """
+    if name == "preferred":
+        name, profile = "", profile or "auto"
     if name not in ("", "none") and not spec.image:
         raise BadInput(_("A container requires an image."), fix=_("Pass one: --image NAME."))
     choice = name or profile or ("auto" if spec.instance_type in NAMES else "none")

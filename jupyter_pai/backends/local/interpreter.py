@@ -27,6 +27,8 @@ ML = "JUPYTER_PAI_ML"
 def outside(path: str) -> str:
     """Return a path as other jobs see it. This process may be a job that submits another one, whose /ml is its own."""
     own = os.environ.get(ML)
+    if own and path.startswith("/opt/ml/"):
+        path = os.path.realpath(path)
     return own + path.removeprefix("/ml") if own and path.startswith("/ml/") else path
 
 
@@ -80,7 +82,11 @@ def _conda() -> dict[str, str]:
 
 def search_environment(python: str) -> dict[str, str]:
     """Return the environment variables of this process, adapted to a job that runs with `python`."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(_DROPPED)}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(_DROPPED) and name not in contract.NODE_VARIABLES
+    }
     prefix = os.path.dirname(os.path.dirname(python))
     if os.path.exists(os.path.join(prefix, "pyvenv.cfg")):
         environment["VIRTUAL_ENV"] = prefix

@@ -6,12 +6,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...config.settings import ProfileSettings
+from ...cloud.hadoop import HdfsSettings
 from ...core.i18n import N_
 from ...jobs.spec import SIZE
 
 
-class LocalSettings(ProfileSettings):
+class LocalSettings(HdfsSettings):
     """Settings of a local profile."""
 
     python: str = Field(
@@ -47,8 +47,12 @@ class LocalSettings(ProfileSettings):
 class LocalOptions(BaseModel):
     """Fields of a spec's `options` for this backend."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-    container: Literal["", "auto", "podman", "docker", "none"] = Field(
-        "", title=N_("Container engine"), description=N_("Container engine that runs the job's image.")
+    container: Literal["", "auto", "preferred", "podman", "docker", "none"] = Field(
+        "",
+        title=N_("Container engine"),
+        description=N_(
+            "Container engine that runs the job's image. `preferred`: without one, the job runs without its image."
+        ),
     )

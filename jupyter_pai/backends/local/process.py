@@ -28,6 +28,7 @@ from ...jobs.state_dir import FULL, JobFolder
 from ..reports import Report
 from .liveness import sign, starter_of
 from .queue import Capacity, Need
+from .supervisor.arguments import Role
 
 _ROOT = str(Path(__file__).parents[3])
 _SUPERVISOR = (
@@ -82,7 +83,7 @@ def machine_allows() -> tuple[str, str]:
 
 def spawn(
     folder: JobFolder,
-    command: Sequence[str],
+    roles: Sequence[Role],
     environment: Mapping[str, str],
     *,
     mode: str,
@@ -90,7 +91,6 @@ def spawn(
     tty: bool = False,
     grace: float = 10,
     limit: int = 0,
-    instances: int = 1,
     cleanup: Sequence[str] = (),
     queue: str = "",
     need: Need | None = None,
@@ -100,14 +100,16 @@ def spawn(
 ) -> None:
     """Start the supervisor of a job. It holds the job's lock before its process exists.
 
-    `grace` and `limit` are in seconds; limit 0 means none. See `Arguments` for the other parameters. `secrets` are
-    passed in the environment, which other users cannot read; the file has only their names.
+    `roles`: in the order of their ranks. `grace` and `limit` are in seconds; limit 0 means none. See `Arguments` for
+    the other parameters. `secrets` are passed in the environment, which other users cannot read; the file has only
+    their names.
     """
     reap_children()
     need, capacity, secrets = need or Need(), capacity or Capacity(0, 0, []), secrets or {}
     arguments = {
-        "command": [*command], "mode": mode, "cwd": cwd, "tty": tty, "grace": grace, "limit": limit,
-        "instances": instances, "cleanup": [*cleanup], "queue": queue, "need": [need.cpu, need.memory, need.gpu],
+        "roles": [[one.name, one.count, one.command, one.has_gpus] for one in roles],
+        "mode": mode, "cwd": cwd, "tty": tty, "grace": grace, "limit": limit,
+        "cleanup": [*cleanup], "queue": queue, "need": [need.cpu, need.memory, need.gpu],
         "capacity": [capacity.cpu, capacity.memory, capacity.gpus], "parameters": parameters, "secrets": [*secrets],
     }  # fmt: skip
     lock = os.open(folder.path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
@@ -163,7 +165,8 @@ def read_result(folder: JobFolder) -> Result | None:
 
 def instances_of(folder: JobFolder, report: Report) -> list[Instance]:
     """Return the instances of a job with this state, in the order of their ranks; none before the start."""
-    names, ends = logs.instances(folder.log), _read_ends(folder)
+    roles = _roles(folder)
+    names, ends = logs.instances(folder.log, list(roles)), _read_ends(folder)
     if len(names) == 1 and report.exit_code is not None and report.ended_at:
         ends = {0: (report.exit_code, report.ended_at)}
     is_stopped = report.status is JobStatus.STOPPED or (folder.path / "stop").exists()
@@ -181,10 +184,18 @@ def instances_of(folder: JobFolder, report: Report) -> list[Instance]:
             status = JobStatus.STOPPED
             if failed is not None:  # Then the others are stopped.
                 reason = _("Stopped, because {name} failed.").format(name=names[failed])
-        known = Instance(name, "worker", rank, status, node=node, exit_code=code, reason=reason)
+        known = Instance(name, roles.get(name, "worker"), rank, status, node=node, exit_code=code, reason=reason)
         return replace(known, started_at=report.started_at, ended_at=ended_at)
 
     return [instance(rank, name) for rank, name in enumerate(names)]
+
+
+def _roles(folder: JobFolder) -> dict[str, str]:
+    """Return the role of each instance by its name, in the order of the ranks; none for a job of an earlier version."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        roles = json.loads((folder.path / "arguments.json").read_bytes())["roles"]
+        return {f"{role}-{rank}": role for role, count, *_rest in roles for rank in range(count)}
+    return {}
 
 
 def _read_ends(folder: JobFolder) -> dict[int, tuple[int, datetime]]:
@@ -213,14 +224,40 @@ def request_stop(folder: JobFolder) -> None:
         if unmarked:
             raise unmarked
         return
-    with contextlib.suppress(ProcessLookupError):
-        descriptor = os.pidfd_open(int(words[0]))
+    if (descriptor := _supervisor(folder)) is not None:
         try:
-            # Checked while the descriptor is open: the id cannot be reused.
-            if start_time(int(words[0])) == words[1]:
-                signal.pidfd_send_signal(descriptor, signal.SIGTERM)
+            signal.pidfd_send_signal(descriptor, signal.SIGTERM)
+        except ProcessLookupError:
+            pass  # It has ended.
         finally:
             os.close(descriptor)
+
+
+def exit_of(folder: JobFolder) -> int | None:
+    """Return a descriptor that becomes readable when the supervisor of a job ends; None if it has ended, or is not
+    known on this machine. The caller closes it."""
+    children = [*_children]  # Other threads change it.
+    for child in children:
+        if child.returncode is None and str(folder.path) in child.args:  # type: ignore[operator]
+            with contextlib.suppress(ProcessLookupError):
+                return os.pidfd_open(child.pid)
+    return _supervisor(folder)
+
+
+def _supervisor(folder: JobFolder) -> int | None:
+    """Return a descriptor of the supervisor of a started job on this machine; None if it has ended."""
+    words = _started(folder)
+    if words[2:4] != [boot_id(), os.uname().nodename]:
+        return None
+    try:
+        descriptor = os.pidfd_open(int(words[0]))
+    except ProcessLookupError:
+        return None
+    # Checked while the descriptor is open: the id cannot be reused.
+    if start_time(int(words[0])) != words[1]:
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def _started(folder: JobFolder) -> list[str]:

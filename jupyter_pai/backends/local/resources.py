@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -97,21 +98,26 @@ def has(instance_type: str, capacity: Capacity) -> bool:
     return not instance_type or instance_type in _portions(capacity)
 
 
+def _request(spec: JobSpec, portions: Mapping[str, Need]) -> Need:
+    """Return the resources that the instances of a role request."""
+    portion, n = portions.get(spec.instance_type, Need(1)), spec.instance_count
+    return Need(
+        (spec.cpu or portion.cpu) * n,
+        (parse_size(spec.memory) if spec.memory else portion.memory) * n,
+        (portion.gpu if spec.gpu is None else spec.gpu) * n,
+    )
+
+
 def need_of(spec: JobSpec, capacity: Capacity) -> tuple[Need, list[str]]:
     """Return the resources of a job, for all its instances, and notes for the user.
 
     The default is one core. A job that requests more than the capacity gets all of it, so that specs for larger
     machines run here too.
     """
-    portion = _portions(capacity).get(spec.instance_type, Need(1))
-    n = spec.instance_count
-    request = Need(
-        (spec.cpu or portion.cpu) * n,
-        (parse_size(spec.memory) if spec.memory else portion.memory) * n,
-        (portion.gpu if spec.gpu is None else spec.gpu) * n,
-    )
+    requests = [_request(one, _portions(capacity)) for one in spec.by_role.values()]
+    request = Need(sum(r.cpu for r in requests), sum(r.memory for r in requests), sum(r.gpu for r in requests))
     notes = []
-    if spec.cpu and request.cpu > capacity.cpu:
+    if any(one.cpu for one in spec.by_role.values()) and request.cpu > capacity.cpu:
         notes.append(
             _("Only {n:g} of the requested {request:g} cores are available.").format(
                 n=capacity.cpu, request=request.cpu

@@ -16,10 +16,11 @@ from ...jobs.job import Job
 from ...jobs.spec import JobSpec
 from ...jobs.state_dir import Home, JobFolder, Packing
 from ...source import archive
-from ..runtime import launcher
+from ..runtime import CLIENT_IN_JOB, launcher
 from . import container, interpreter
 from .container import Container, Mount
 from .supervisor import namespaces, output_parameters
+from .supervisor.arguments import Role
 
 _PACKAGE = Path(__file__).parents[2]
 _PARAMETERS = "output_parameters"
@@ -48,6 +49,7 @@ class Workspace:
         self.lib = folder.path / "lib"
         self.packages = folder.path / "packages"
         self.requirements = folder.path / "requirements.txt"
+        self._links = folder.path / "root/opt/ml"  # For containers.
         self._home = Home(folder.path.parent.parent)
 
     def lay_out(self) -> None:
@@ -68,7 +70,11 @@ class Workspace:
         for channel, uri in self.spec.inputs.items():
             self._expose(_input(uri)[0], self.ml / "input/data" / channel)
         self._lay_out_outputs()
-        if not self.container:
+        if self.container:
+            self._links.mkdir(parents=True)
+            for name, target in namespaces.opt_ml_links(self.spec.layout).items():
+                (self._links / name).symlink_to(target)
+        else:
             launcher.write_shims(str(self.shims), self.job.python, str(self.packages), interpreter.find_uv())
             launcher.write_guards(str(self.shims))
         self._lay_out_requirements(code)
@@ -113,7 +119,7 @@ class Workspace:
         else:
             path.symlink_to(target)
 
-    def _mounts(self) -> list[Mount]:
+    def _mounts(self, image: str) -> list[Mount]:
         """Return the mounts of a container. Inputs are read-only: they may be the outputs of other jobs."""
         inputs = [(_input(uri)[0], f"/ml/input/data/{channel}") for channel, uri in self.spec.inputs.items()]
         output = _output_root(self.spec, self.folder)
@@ -123,9 +129,13 @@ class Workspace:
             if path != output / name
         ]
         writable = [(self.ml, "/ml"), (output, "/ml/output")]
-        tools = [(self.lib, container.PACKAGE), (_PACKAGE / "locale", f"{container.PACKAGE}/locale")]
+        tools = [
+            (self._links, "/opt/ml"),
+            (self.lib, container.PACKAGE),
+            (_PACKAGE / "locale", f"{container.PACKAGE}/locale"),
+        ]
         if self.requirements.exists():
-            environments = self._home.image_environments(self.spec.image)
+            environments = self._home.image_environments(image)
             (environments / "data").mkdir(parents=True, exist_ok=True)
             (environments / "ready").touch()  # The last use, for the removal of unused environments.
             writable.append((environments / "data", container.ENVIRONMENTS))
@@ -144,23 +154,29 @@ class Workspace:
         if text:
             self.requirements.write_text(text, "utf-8")
 
-    @property
-    def command(self) -> list[str]:
-        """The command that the supervisor runs."""
-        line = self.spec.command_line
-        if self.spec.layout == "code" and not self.spec.command.strip():
-            line = contract.launch_line(
-                self.spec.entry_point, self.spec.hyperparameters, self._inputs(path=True), self.spec.args
-            )
-        if not self.spec.command.strip():
+    def roles(self) -> list[Role]:
+        """Return the roles, with the commands that the supervisor runs."""
+        return [
+            Role(role, spec.instance_count, self._command(spec), not self.spec.roles or spec.gpu != 0)
+            for role, spec in self.spec.by_role.items()
+        ]
+
+    def _command(self, spec: JobSpec) -> list[str]:
+        """Return the command of the role with this spec."""
+        line = spec.command_line
+        if spec.layout == "code" and not spec.command.strip():
+            line = contract.launch_line(spec.entry_point, spec.hyperparameters, self._inputs(path=True), spec.args)
+        if not spec.command.strip():
             line = f"exec {line}"  # Without `exec`, a stop would kill the shell before the script can clean up.
-        words = [*self._launcher(), "/bin/sh", "-c", line]
+        words = [*self._launcher(spec.image), "/bin/sh", "-c", line]
         if not self.container:
             return words
-        variables = [*self.variables(), *self.spec.secrets]
-        return self.container.command(words, self.layout.code, self._mounts(), variables, self._import_paths())
+        variables = [*self.variables(), *spec.secrets]
+        return self.container.command(
+            spec, words, self.layout.code, self._mounts(spec.image), variables, self._import_paths()
+        )
 
-    def _launcher(self) -> list[str]:
+    def _launcher(self, image: str) -> list[str]:
         """Return the command prefix that creates the environment with the requirements; empty without requirements."""
         if not self.requirements.exists():
             return []
@@ -172,7 +188,7 @@ class Workspace:
                 f"shims={container.SHIMS}",
                 f"packages={container.PACKAGES}",
                 "uv=",
-                f"image={self.spec.image}",
+                f"image={image}",
             ]
         else:
             words = [
@@ -234,7 +250,9 @@ class Workspace:
             **({} if self.spec.runs_notebook else {"MPLBACKEND": interpreter.figure_backend()}),
             "MASTER_ADDR": "127.0.0.1",
             "WORLD_SIZE": str(self.spec.instance_count),  # Port and rank are set at the start.
-            **({"CUDA_VISIBLE_DEVICES": ""} if self.spec.gpu == 0 else {}),
+            "CHIEF_IP": "127.0.0.1",
+            "NODE_NUM": str(self.spec.instance_count),
+            **({"CUDA_VISIBLE_DEVICES": ""} if self.spec.gpu == 0 and not self.spec.roles else {}),
             **({"TERM": "xterm-256color"} if self.spec.tty else {}),
             **self.spec.environment,
             # A notebook job masks the values of these variables in the notebook that it writes.
@@ -244,9 +262,10 @@ class Workspace:
     def _lay_out_lib(self) -> None:
         """Copy the modules that jobs need into a folder, for interpreters without this package."""
         package = self.lib / "jupyter_pai"
-        for name in (*_TRAVELS, *(_TRAVELS_WITH_NOTEBOOKS if self.spec.runs_notebook else ())):
+        names = (*_TRAVELS, *(_TRAVELS_WITH_NOTEBOOKS if self.spec.runs_notebook else ()))
+        for file, name in (*zip(names, names, strict=True), CLIENT_IN_JOB):
             (package / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(_PACKAGE / name, package / name)
+            shutil.copy(_PACKAGE / file, package / name)
             for folder in Path(name).parents[:-1]:
                 (package / folder / "__init__.py").write_text(_TRAVELLING_FOLDER, "utf-8")
         (package / "__init__.py").write_text(_TRAVELLING, "utf-8")
@@ -261,14 +280,15 @@ class Workspace:
                 (package / path.relative_to(_PACKAGE)).parent.mkdir(parents=True)
                 shutil.copy(path, package / path.relative_to(_PACKAGE))
 
-    def fixed_paths(self) -> list[tuple[str, int]]:
-        """Return file and line of the first path below /ml in each file of the code."""
+    def fixed_paths(self) -> list[tuple[str, int, str]]:
+        """Return file, line and folder of the first path below /ml or /opt/ml in each file of the code."""
         places = []
         code = self.ml / self.spec.layout
         for path in sorted(code.rglob("*")):
             if path.suffix in (".py", ".sh") and path.is_file():
-                numbers = [n for n, line in enumerate(path.read_bytes().splitlines(), 1) if _FIXED_PATH.search(line)]
-                places += [(path.relative_to(code).as_posix(), n) for n in numbers[:1]]
+                name, lines = path.relative_to(code).as_posix(), enumerate(path.read_bytes().splitlines(), 1)
+                found = [(name, n, match[1].decode()) for n, line in lines if (match := _FIXED_PATH.search(line))]
+                places += found[:1]
         return places
 
 
@@ -303,7 +323,7 @@ _TRAVELS_WITH_NOTEBOOKS = (
 )
 # Requirements of notebook jobs for other interpreters.
 _FOR_NOTEBOOKS = ("nbclient", "ipykernel", "nbconvert")
-_FIXED_PATH = re.compile(rb"""(?:^|[\s"'=(])/ml(?:/|["'])""")
+_FIXED_PATH = re.compile(rb"""(?:^|[\s"'=(])(/ml|/opt/ml)(?:/|["'])""")
 
 
 def _output_root(spec: JobSpec, folder: JobFolder) -> Path:

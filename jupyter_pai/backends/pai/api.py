@@ -21,7 +21,7 @@ RUNNING = "Running"
 
 _LARGEST_LIST = 100
 # Of data that the caller requests again later.
-_ONCE = Retries(attempts=1)
+ONCE = Retries(attempts=1)
 # Older than any job: without a start time, the service lists the last seven days only.
 _LONG_AGO = datetime(2015, 1, 1, tzinfo=UTC)
 
@@ -54,15 +54,7 @@ class PaiApi:
         size: int = _LARGEST_LIST,
     ) -> AsyncIterator[dict[str, Any]]:
         """Yield the workspace's jobs with these labels and this status, newest first. Pages are fetched on demand."""
-        query: dict[str, object] = {
-            "WorkspaceId": await self.account.workspace_id(),
-            "StartTime": stamp(_LONG_AGO),
-            "SortBy": "GmtCreateTime",
-            "Order": "desc",
-            "EndTime": stamp(until) if until else None,
-            "Labels": labels,
-            "Status": status or None,
-        }
+        query = await list_query(self.account, until) | {"Labels": labels, "Status": status or None}
         path = "/api/v1/trainingjobs"
         async for job in list_items(self.account.api, STUDIO, "ListTrainingJobs", path, "TrainingJobs", query, size):
             yield job
@@ -118,7 +110,7 @@ class PaiApi:
         `kind` is its name in the reply: Events, InstanceMetrics, Metrics or OutputModels.
         """
         path = f"{_path(job_id)}/{kind.lower()}"
-        retries = _ONCE if once else None
+        retries = ONCE if once else None
         reply = await self._call(f"ListTrainingJob{kind}", "GET", path, query=query, retries=retries)
         return list(reply.get(kind) or ())
 
@@ -138,9 +130,25 @@ class PaiApi:
         )
 
 
+async def list_query(account: AlibabaAccount, until: datetime | None = None) -> dict[str, object]:
+    """Return the query for all jobs of the account's workspace up to a time, newest first."""
+    return {
+        "WorkspaceId": await account.workspace_id(),
+        "StartTime": stamp(_LONG_AGO),
+        "EndTime": stamp(until) if until else None,
+        "SortBy": "GmtCreateTime",
+        "Order": "desc",
+    }
+
+
 def stamp(time: datetime) -> str:
     """Return a time in the API's format."""
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def filled(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a request that are set. The services have their own defaults for the others."""
+    return {name: value for name, value in values.items() if value not in (None, "", [], {}) and value is not False}
 
 
 def _path(job_id: str) -> str:

@@ -5,46 +5,45 @@ Modules that an idle server does not need are imported on first use.
 
 from __future__ import annotations
 
-import re
 import time
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import urlencode
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
-from ...cloud.alibaba.account import AlibabaAccount, AliyunCredentials, AliyunSettings, discover
+from ...cloud.alibaba.account import AlibabaAccount, AliyunCredentials, discover
 from ...config.settings import ProfileSettings
-from ...core.errors import NotFound, Refused, SpecError, Unsupported
+from ...core.errors import Conflict, NotFound, Refused, SpecError, Unsupported
 from ...core.field_errors import fields
 from ...core.i18n import N_, _
 from ...core.secret import Secret
-from ...core.text import parse_size
-from ...jobs import datasets
 from ...jobs.events import PlatformEvent
 from ...jobs.instances import Instance
 from ...jobs.job import Job, JobStatus
-from ...jobs.spec import SIZE, JobSpec
+from ...jobs.spec import JobSpec
 from ...jobs.state_dir import Home, JobFolder, Packing
 from ..base import Caller, Capability, Finding, Prepared, Submission, Trial
 from ..check import Check
+from ..instance_choice import missing_type
 from ..remote import RemoteBackend
-from ..reports import EventPage, LogPiece, OutputModel, PointPage, RemoteJob, Report, Sample
-from ..resources import Choice, Image, ImageQuery, InstanceType, Link, Quota
-from ..runtime.job_script import KeptFiles
+from ..reports import EventPage, LogPiece, PointPage, RemoteJob, Report, Sample
+from ..resources import Choice, Image, ImageQuery, InstanceType, Link, Quota, QuotaUser
 from ..terminals import TerminalDialect, TerminalSocket
 from . import logs
 from .api import RUNNING, PaiApi
-from .job_response import instances_of, output_model, points_of, remedy, remote_job, report_of, samples
-from .options import PaiOptions, check_input, options_of
-from .request_body import HOME_LABEL, JOB_LABEL, Destination, request_body
+from .job_response import instances_of, points_of, remote_job, report_of
+from .models import PaiRegistry
+from .options import PaiOptions, check_input, check_outputs, options_of
+from .replies import remedy
+from .request_body import Destination, request_body
+from .site import HOME_LABEL, JOB_LABEL, PaiSettings, Site
 from .tensorboards import PaiBoards
 from .terminal_dialect import PaiDialect
+from .usage import samples
 
 if TYPE_CHECKING:
     from .catalog import InstanceCatalog
@@ -54,25 +53,6 @@ _FEW = 3
 _LIST = 100
 # Maximum events per page of the service.
 _EVENTS = 2000
-
-
-class PaiSettings(AliyunSettings):
-    """Settings of a PAI profile."""
-
-    code_path: str = Field(
-        "",
-        title=N_("Folder for code"),
-        description=N_("OSS folder for packed code. Default: pai/training_src/jupyter-pai/ in the bucket."),
-    )
-    files_limit: str = Field(
-        "200MB",
-        pattern=SIZE,
-        title=N_("Limit for files"),
-        description=N_("Total size of the files beside the code that are kept; 0 for none."),
-    )
-    files_time_limit: int = Field(
-        60, gt=0, title=N_("Time for files"), description=N_("Maximum time to copy these files, in seconds.")
-    )
 
 
 class PaiBackend(RemoteBackend):
@@ -88,7 +68,7 @@ class PaiBackend(RemoteBackend):
             Capability.SIZES,
             Capability.DELETE,
             Capability.DATASETS,
-            Capability.OUTPUT_MODELS,
+            Capability.REGISTRY,
             Capability.OUTPUT_PARAMETERS,
             Capability.TERMINAL,
         }
@@ -106,7 +86,9 @@ class PaiBackend(RemoteBackend):
         super().__init__(settings, home)
         self.account = AlibabaAccount.of(self.settings)
         self.api = PaiApi(self.account)
+        self.site = Site(self.settings, self.account)
         self.boards = PaiBoards(self.account)
+        self.registry = PaiRegistry(self.account, self.api)
         # Instances and last own reply of polled jobs.
         self._instances: dict[str, list[Instance]] = {}
         self._reports: dict[str, Report] = {}
@@ -146,13 +128,7 @@ class PaiBackend(RemoteBackend):
                 fix=_("Omit --instance-type or the option."),
             ).at("options.resource_id", "instance_type")
         if not spec.instance_type and not options.resource_id and not spec.is_sized:
-            raise SpecError(
-                _("instance_type: required."),
-                fix=_(
-                    "Request sizes with --cpu, --memory, --gpu; or name one with --instance-type, or as the profile's "
-                    "default_instance_type. To list them: %pai instances"
-                ),
-            ).at("instance_type")
+            raise missing_type()
         if spec.runs_notebook:
             raise Unsupported(
                 _("PAI cannot run notebooks cell by cell."), fix=_("Run it as a script: add --as-script.")
@@ -160,12 +136,7 @@ class PaiBackend(RemoteBackend):
         for channel, uri in spec.inputs.items():
             with fields(f"inputs.{channel}"):
                 check_input(channel, uri)
-        for channel, uri in spec.outputs.items():
-            if datasets.is_dataset(uri):
-                raise SpecError(
-                    _("outputs.{name}: data sets can only be inputs.").format(name=channel),
-                    fix=_("Pass a folder: oss://bucket/key/"),
-                ).at(f"outputs.{channel}")
+        check_outputs(spec.outputs)
         notes = []
         if spec.python:
             notes.append(_("PAI uses the Python of the image and ignores {name}.").format(name="python"))
@@ -181,8 +152,11 @@ class PaiBackend(RemoteBackend):
         return await resolve(spec, check, lambda: self.catalog, self.settings, self.allows)
 
     async def prepare(self, job: Job, folder: JobFolder) -> Prepared:
-        base = await self.output_uri(job)
-        return Prepared({channel: f"{base}{channel}/" for channel in job.spec.channels} | dict(job.spec.outputs))
+        uris = await self.site.channel_uris(job)
+        if algorithm := options_of(job.spec).algorithm:
+            base = await self.site.output_uri(job)
+            uris = {channel: uris.get(channel, f"{base}{channel}/") for channel in algorithm.outputs}
+        return Prepared(dict(uris))
 
     async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
         target = Destination(
@@ -190,7 +164,7 @@ class PaiBackend(RemoteBackend):
             await self.code_uri(job.source_digest, folder.source.stat().st_size) if job.source_files else "",
             self.home.id,
             self.run_time_limit(job.spec) or None,
-            KeptFiles(parse_size(self.settings.files_limit or "0"), self.settings.files_time_limit),
+            self.settings.kept_files,
             Packing.read(folder).import_paths,
             self._short_uris(job),
         )
@@ -201,12 +175,7 @@ class PaiBackend(RemoteBackend):
             error.fix = error.fix or remedy(error.message)
             raise
         self._created.append((begun, remote_id))
-        return Submission(remote_id, self._console(target.workspace_id, f"training/jobs/{remote_id}"))
-
-    def _console(self, workspace: str, page: str) -> str:
-        """Return the URL of a page of PAI's console; without a workspace, of the account's default one."""
-        query = {"regionId": self.settings.region_id} | ({"workspaceId": workspace} if workspace else {})
-        return f"https://pai.console.aliyun.com/?{urlencode(query)}#/{page}"
+        return Submission(remote_id, self.site.page(target.workspace_id, f"training/jobs/{remote_id}"))
 
     def _short_uris(self, job: Job) -> dict[str, str]:
         """Return the URIs that the user did not name, as PAI reads them."""
@@ -215,17 +184,13 @@ class PaiBackend(RemoteBackend):
         return {uri: self.account.without_endpoint(uri) for uri in made if uri not in named}
 
     async def code_uri(self, digest: str, size: int) -> str:
-        base = self.settings.code_path or f"{await self.account.bucket_uri()}pai/training_src/jupyter-pai/"
-        return f"{base.rstrip('/')}/{digest}/"
+        return await self.site.code_uri(digest)
 
     async def output_uri(self, job: Job) -> str:
-        # In the format of the platform's own client.
-        name = f"{re.sub('[^A-Za-z0-9_]', '_', job.name)}_{job.id}"
-        base = job.spec.output_path or f"{await self.account.bucket_uri()}pai/training_job/{name}/"
-        return base.rstrip("/") + "/"
+        return await self.site.output_uri(job)
 
     async def input_uri(self) -> str:
-        return f"{await self.account.bucket_uri()}pai/input_data/"
+        return await self.site.input_uri()
 
     async def find(self, job_id: str) -> str:
         async for job in self.api.jobs(labels={JOB_LABEL: job_id}, size=2):
@@ -305,7 +270,11 @@ class PaiBackend(RemoteBackend):
     async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
         report = await self._known(remote_id)
         instances = len(await self.instances(remote_id))
-        return await samples(self.api, remote_id, after, report.started_at, report.ended_at, instances)
+
+        async def fetch(query: Mapping[str, object]) -> Sequence[Mapping[str, Any]]:
+            return await self.api.items(remote_id, "InstanceMetrics", once=True, **query)
+
+        return await samples(fetch, after, report.started_at, report.ended_at, instances)
 
     async def metric_names(self, remote_id: str) -> Collection[str]:
         return list((await self._known(remote_id)).metrics)
@@ -321,18 +290,23 @@ class PaiBackend(RemoteBackend):
         items = await self.api.items(remote_id, "Metrics", once=True, **query)
         return PointPage(points_of(items)[known % _LIST :], len(items) == _LIST)
 
-    async def output_models(self, remote_id: str) -> Sequence[OutputModel]:
-        return [output_model(item) for item in await self.api.items(remote_id, "OutputModels")]
-
     async def terminal(self, remote_id: str, instance: str) -> TerminalSocket:
         return TerminalSocket(await self.api.terminal(remote_id, instance), "pai")
 
     # Changing.
 
     async def stop(self, remote_id: str) -> None:
-        report = await self._report(remote_id)
-        if report and not report.status.ended:
+        if not await self._is_active(remote_id):
+            return
+        try:
             await self.api.stop(remote_id)
+        except (Conflict, Refused):
+            if await self._is_active(remote_id):  # Otherwise, it has ended in the meantime.
+                raise
+
+    async def _is_active(self, remote_id: str) -> bool:
+        report = await self._report(remote_id)
+        return report is not None and not report.status.ended
 
     async def delete(self, remote_id: str) -> None:
         with suppress(NotFound):  # Deleted already, in the console or by the platform.
@@ -343,18 +317,13 @@ class PaiBackend(RemoteBackend):
     async def jobs(self, before: datetime | None = None, limit: int = 50) -> Sequence[RemoteJob]:
         jobs: list[RemoteJob] = []
         async for job in self.api.jobs(until=before, size=min(limit, _LIST)):
-            jobs.append(await self._with_endpoints(remote_job(job)))
+            jobs.append(await self.site.with_endpoints(remote_job(job)))
             if len(jobs) == limit:
                 break
         return jobs
 
     async def job(self, remote_id: str) -> RemoteJob:
-        return await self._with_endpoints(remote_job(await self.api.get(remote_id)))
-
-    async def _with_endpoints(self, job: RemoteJob) -> RemoteJob:
-        """Return a job whose outputs are readable from any profile."""
-        outputs = {name: await self.account.with_endpoint(uri) for name, uri in job.outputs.items()}
-        return replace(job, outputs=outputs)
+        return await self.site.with_endpoints(remote_job(await self.api.get(remote_id)))
 
     async def instance_types(self) -> list[InstanceType]:
         return await self.catalog.instance_types(refresh=True)
@@ -364,13 +333,18 @@ class PaiBackend(RemoteBackend):
 
         return await catalog.list_quotas(self.account)
 
+    async def quota_users(self, quota_id: str) -> Sequence[QuotaUser]:
+        from . import catalog
+
+        return await catalog.list_quota_users(self.account, quota_id)
+
     async def choices(self, name: str) -> Sequence[Choice]:
         if name == "quotas":
             return [Choice(quota.id, quota.name) for quota in await self.quotas()]
         return await super().choices(name)
 
     def links(self) -> Sequence[Link]:
-        return [Link(_("PAI console"), self._console(self.settings.workspace_id, "training/jobs"))]
+        return [Link(_("PAI console"), self.site.page(self.settings.workspace_id, "training/jobs"))]
 
     async def images(self, query: ImageQuery) -> list[Image]:
         from . import images
@@ -380,4 +354,4 @@ class PaiBackend(RemoteBackend):
     def examine(self) -> list[Finding]:
         from . import checks
 
-        return checks.examine(self.account)
+        return checks.examine(self.account, checks.TRAINING_JOBS)

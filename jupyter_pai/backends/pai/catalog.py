@@ -9,15 +9,17 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import quote
 
 from ...cloud.alibaba.account import AlibabaAccount
 from ...cloud.alibaba.openapi import DLC, STUDIO
 from ...core.errors import PaiError
-from ..resources import InstanceType, Quota
+from ..resources import InstanceType, Quota, QuotaUser
 from .api import PaiApi, list_items
 from .pricing import Discount, discount_of, share_of
 
@@ -29,6 +31,8 @@ _CACHED, _PRICES_CACHED = 600.0, 60.0
 # Seconds that a submit waits for a spot price, which is optional.
 _TIMEOUT = 5.0
 _DAY = timedelta(days=1)
+# Statuses of jobs that have left a quota.
+_ENDED = {"Succeeded", "Succeed", "Failed", "Stopped", "Terminated"}
 
 
 class InstanceCatalog:
@@ -90,6 +94,20 @@ async def list_quotas(account: AlibabaAccount) -> list[Quota]:
     query = {"WorkspaceIds": await account.workspace_id(), "Verbose": True}
     items = list_items(account.api, STUDIO, "ListQuotas", "/api/v1/quotas/", "Quotas", query, _PAGE)
     return [_quota(fields) async for fields in items]
+
+
+async def list_quota_users(account: AlibabaAccount, quota_id: str) -> list[QuotaUser]:
+    """Return the users whose jobs are in a quota, the largest number of running jobs first. Jobs of all services
+    count."""
+    path = f"/api/v1/quotas/{quote(quota_id, safe='')}/workloads"
+    running, waiting = Counter[str](), Counter[str]()
+    async for fields in list_items(account.api, STUDIO, "ListQuotaWorkloads", path, "Workloads", {}, _PAGE):
+        if str(fields.get("WorkloadStatus") or "") not in _ENDED:
+            has_resources = fields.get("Status") == "Dequeued" or fields.get("WorkloadStatus") == "Running"
+            user = str(fields.get("UserName") or fields.get("UserId") or "")
+            (running if has_resources else waiting)[user] += 1
+    users = [QuotaUser(name, running[name], waiting[name]) for name in running | waiting]
+    return sorted(users, key=lambda user: (-user.running, -user.waiting, user.name))
 
 
 def _instance_type(fields: Mapping[str, Any]) -> InstanceType:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
-from typing import Literal
+from dataclasses import dataclass
 
 from ...cloud import http as transport
 from ...cloud.alibaba.account import AlibabaAccount
-from ...cloud.alibaba.openapi import STS, STUDIO, WORKSPACE
+from ...cloud.alibaba.openapi import STS, STUDIO, WORKSPACE, Service
 from ...core.errors import ClockError, CredentialsError, PaiError, RegionError, Unreachable
 from ...core.i18n import N_, _, ngettext
 from ..base import Finding, Trial
+from ..findings import checked, key_finding
 from ..resources import Quota
 from . import catalog
 
@@ -19,56 +19,57 @@ from . import catalog
 _SUBMITTERS = {"PAI.WorkspaceOwner", "PAI.WorkspaceAdmin", "PAI.AlgoDeveloper"}
 
 
-def examine(account: AlibabaAccount) -> list[Finding]:
+@dataclass(frozen=True)
+class JobList:
+    """The operation that lists the jobs of a service: its name, path, and what it lists."""
+
+    service: Service
+    action: str
+    path: str
+    title: str
+
+
+TRAINING_JOBS = JobList(STUDIO, "ListTrainingJobs", "/api/v1/trainingjobs", N_("training jobs"))
+
+
+def examine(account: AlibabaAccount, jobs: JobList) -> list[Finding]:
     """Check the requirements of jobs. Blocks: call it in a thread without an event loop."""
-    return asyncio.run(_examine(account))
+    return asyncio.run(_examine(account, jobs))
 
 
-async def _examine(account: AlibabaAccount) -> list[Finding]:
+async def _examine(account: AlibabaAccount, jobs: JobList) -> list[Finding]:
     try:
-        findings = [await _checked(_("credentials"), _credentials(account))]
+        findings = [await checked(_("credentials"), _credentials(account))]
         if findings[-1].state != "bad":
-            findings += await _connection(account)
+            findings += await _connection(account, jobs)
         if any(finding.state == "bad" for finding in findings):
             return findings  # All other checks would fail.
         findings += await asyncio.gather(
-            _checked(
+            checked(
                 _("workspace"),
                 _workspace(account),
                 fix=_("Set the profile's `workspace_id`, as shown in PAI's console."),
             ),
             _role(account),
-            _checked(_("training jobs"), _jobs(account)),
-            _checked(_("quotas"), _quotas(account), "warn"),
+            checked(_(jobs.title), _jobs(account, jobs)),
+            checked(_("quotas"), _quotas(account), "warn"),
         )
         return findings
     finally:
         await transport.close()
 
 
-async def _checked(
-    what: str, check: Awaitable[Finding], state: Literal["warn", "bad"] = "bad", fix: str = ""
-) -> Finding:
-    """Return the result of a check; an error becomes a finding with this state."""
-    try:
-        return await check
-    except PaiError as error:
-        return Finding(state, what, error.message, error.fix or fix)
-
-
 async def _credentials(account: AlibabaAccount) -> Finding:
-    key = await account.key()
-    kind = _("temporary") if key.token else _("permanent")
-    return Finding("ok", _("credentials"), _("{kind} key: {id}").format(kind=kind, id=f"{key.id[:4]}…{key.id[-4:]}"))
+    return key_finding(await account.keys.current())
 
 
-async def _connection(account: AlibabaAccount) -> list[Finding]:
+async def _connection(account: AlibabaAccount, jobs: JobList) -> list[Finding]:
     """Check region, clock and key with the first request."""
-    host = account.settings.endpoint or f"https://{STUDIO.host(account.region, await account.network())}"
+    host = account.settings.endpoint or f"https://{jobs.service.host(account.region, await account.network())}"
     region = Finding("ok", _("region"), f"{account.region}, {host}")
     try:
-        path, query = "/api/v1/trainingjobs", {"PageSize": 1}
-        await account.api.call(STUDIO, "ListTrainingJobs", "GET", path, query, retries=transport.Retries(attempts=2))
+        query, retries = {"PageSize": 1}, transport.Retries(attempts=2)
+        await account.api.call(jobs.service, jobs.action, "GET", jobs.path, query, retries=retries)
     except (ClockError, CredentialsError) as error:
         what = _("clock") if isinstance(error, ClockError) else _("credentials")
         return [region, Finding("bad", what, error.message, error.fix)]
@@ -111,13 +112,13 @@ async def _user_id(account: AlibabaAccount) -> str | None:
     return str(reply.get("UserId") or "").partition(":")[0] or None
 
 
-async def _jobs(account: AlibabaAccount) -> Finding:
+async def _jobs(account: AlibabaAccount, jobs: JobList) -> Finding:
     """Check whether jobs can be listed. The permission to create one can only be tested by a job."""
     query = {"WorkspaceId": await account.workspace_id(), "PageSize": 1}
-    reply = await account.api.call(STUDIO, "ListTrainingJobs", "GET", "/api/v1/trainingjobs", query)
+    reply = await account.api.call(jobs.service, jobs.action, "GET", jobs.path, query)
     n = int(reply.get("TotalCount") or 0)
     text = ngettext("{n} job in the last seven days", "{n} jobs in the last seven days", n)
-    return Finding("ok", _("training jobs"), text.format(n=n))
+    return Finding("ok", _(jobs.title), text.format(n=n))
 
 
 async def _quotas(account: AlibabaAccount) -> Finding:
@@ -139,6 +140,9 @@ TRIALS = (
           N_("`%pai doctor --backend pai`: everything is ok, and the role is the one in PAI's console.")),
     Trial("code", N_("The job finds its code as it was packed, with links, empty folders and modes."),
           N_("Submit a folder with a script, a link and an executable, and let it print `ls -lR`.")),
+    Trial("variables", N_("The variables of the contract are set on each node."),
+          N_("Submit `env | sort` with three instances, and compare with `docs/contract.md`: each address in NODE_LIST "
+             "is that of a node.")),
     Trial("requirements", N_("The service installs requirements.txt before the command runs."),
           N_("Submit with a requirements.txt that names a small package, and import it.")),
     Trial("lookup", N_("A job is found by its label at once after it was made."),
@@ -154,6 +158,15 @@ TRIALS = (
              "charts with PAI's console.")),
     Trial("outputs", N_("Outputs and TensorBoard's events are in the bucket while the job runs."),
           N_("Submit a job that writes a file to $PAI_OUTPUT_MODEL and waits; `%pai outputs` lists it meanwhile.")),
+    Trial("models", N_("The model of a job is registered in the workspace in two versions, and deleted."),
+          N_("Run `%pai models register NAME --job ID` twice; compare both versions with the console; delete them.")),
+    Trial("algorithms", N_("An algorithm of PAI runs by its name."),
+          N_("In Python: `AlgorithmEstimator(algorithm_name=…, algorithm_provider='pai').fit(…)`, with an algorithm "
+             "that the console lists.")),
+    Trial("quotas", N_("The users whose jobs are in a quota are those of the console."),
+          N_("Submit a job with `--option resource_id=…`, and open the profile in the side panel *Platforms*.")),
+    Trial("tables", N_("A local job gets the rows of a table of MaxCompute."),
+          N_("With the extra `odps`: `%pai submit --backend local --input t=odps://PROJECT/tables/TABLE …`")),
     Trial("limit", N_("The platform ends a job after its maximum running time."),
           N_("Submit `sleep 600` with `--max-run-time 60`: it is stopped, and the reason says why.")),
     Trial("machines", N_("Availability, spot discounts and what is free in quotas are as listed."),

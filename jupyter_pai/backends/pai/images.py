@@ -8,20 +8,17 @@ SDK.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Mapping
 from typing import Any
 
 from ...cloud.alibaba.account import AlibabaAccount
 from ...cloud.alibaba.openapi import WORKSPACE
-from ...core.errors import BadInput, ImageError
-from ...core.i18n import _
+from ..image_search import choose, unknown_scope
 from ..resources import Image, ImageQuery
 from .api import list_items
 
 # The purposes of images and their labels.
 SCOPES = {"training": "dlc", "develop": "dsw", "inference": "eas"}
-LATEST = "latest"
 _FRAMEWORK = "system.framework."
 _PAGE = 50
 # 1.6.0-cpu-py36-ubuntu18.04, 2.0-gpu-py310-cu118-ubuntu20.04
@@ -47,10 +44,7 @@ async def _query(account: AlibabaAccount, scope: str) -> dict[str, object]:
     if scope == "own":
         return {"WorkspaceId": await account.workspace_id(), **order}
     if scope not in SCOPES:
-        raise BadInput(
-            _("Unknown scope of images: `{scope}`.").format(scope=scope),
-            fix=_("Known are: {names}.").format(names=", ".join([*SCOPES, "own"])),
-        )
+        raise unknown_scope(scope, [*SCOPES, "own"])
     return {"Labels": f"system.official=true,system.supported.{SCOPES[scope]}=true", **order}
 
 
@@ -72,66 +66,6 @@ def image_of(fields: Mapping[str, Any]) -> Image:
         description=str(fields.get("Description") or ""),
         created=str(fields.get("GmtCreateTime") or ""),
     )
-
-
-def choose(images: Iterable[Image], query: ImageQuery) -> list[Image]:
-    """Filter images, newest version first; `latest` returns one.
-
-    Raises:
-        ImageError: if no image matches the framework, version or accelerator; it lists the known ones.
-    """
-    matches = sorted(
-        images, key=lambda image: ([*map(int, re.findall(r"\d+", image.version))], image.created), reverse=True
-    )
-    if query.framework:
-        matches = _of_framework(matches, query.framework)
-    if query.accelerator:
-        matches = _of_accelerator(matches, query)
-    if query.version == LATEST:
-        return matches[:1]
-    return _of_version(matches, query) if query.version else matches
-
-
-def _of_framework(images: Sequence[Image], name: str) -> list[Image]:
-    matches = [image for image in images if image.framework.lower() == name.lower()]
-    if matches:
-        return matches
-    names = {image.framework.lower(): image.framework for image in images if image.framework}
-    near = get_close_matches(name.lower(), names, 1)
-    raise ImageError(
-        _("No image of `{name}` matches.").format(name=name),
-        fix=_("Did you mean `{name}`?").format(name=names[near[0]])
-        if near
-        else _known([names[key] for key in sorted(names)]),
-    )
-
-
-def _of_accelerator(images: Sequence[Image], query: ImageQuery) -> list[Image]:
-    matches = [image for image in images if image.accelerator.upper() == query.accelerator.upper()]
-    if matches or not images:
-        return matches
-    raise ImageError(
-        _("No image of {name} for {accelerator}.").format(
-            name=query.framework or _("any framework"), accelerator=query.accelerator
-        ),
-        fix=_known(sorted({image.accelerator for image in images if image.accelerator})),
-    )
-
-
-def _of_version(images: Sequence[Image], query: ImageQuery) -> list[Image]:
-    """Return images of exactly this version, else those with it as prefix: 2.0 matches 2.0.1."""
-    exact = [image for image in images if image.version == query.version]
-    matches = exact or [image for image in images if image.version.startswith(f"{query.version}.")]
-    if matches or not images:
-        return matches
-    raise ImageError(
-        _("No image of {name} {version}.").format(name=query.framework or _("any framework"), version=query.version),
-        fix=_known(list(dict.fromkeys(image.version for image in images if image.version))),
-    )
-
-
-def _known(names: Sequence[str]) -> str:
-    return _("Known are: {names}.").format(names=", ".join(f"`{name}`" for name in names)) if names else ""
 
 
 def _dotted(digits: str, at: int) -> str:

@@ -1,4 +1,4 @@
-"""Parses PaiStudio's replies on a training job (GetTrainingJob, items of ListTrainingJobs, instance metrics, models).
+"""Parses PaiStudio's replies on a training job (GetTrainingJob, items of ListTrainingJobs).
 
 The platform does not document its statuses. These are those of its SDK, and `CreateFailed`. Unknown statuses are not
 terminal: the job counts as running, and the status is shown unchanged.
@@ -6,24 +6,22 @@ terminal: the job counts as running, and the status is shown unchanged.
 
 from __future__ import annotations
 
-import asyncio
 import math
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 from ...core.errors import SpecError
-from ...core.i18n import N_, _
+from ...core.i18n import _
 from ...jobs.datasets import DataSet
 from ...jobs.events import MetricPoint
 from ...jobs.instances import Instance
 from ...jobs.job import JobStatus, now
 from ...jobs.metrics.log_source import compile_pattern
 from ...jobs.spec import JobSpec, MetricDefinition
-from ..reports import OutputModel, RemoteJob, Report, Sample
-from .api import PaiApi, stamp
-from .request_body import HOME_LABEL, JOB_LABEL
+from ..reports import RemoteJob, Report
+from .replies import exit_code, moment, number, reason_of
+from .site import HOME_LABEL, JOB_LABEL
 
 _STATUSES = {
     "Creating": JobStatus.STARTING,
@@ -45,39 +43,22 @@ _LONGEST_NAME = 200
 # Reason codes that add nothing to the status.
 _IDLE_REASONS = ("", "TrainingJobSucceed", "TrainingJobRunning")
 
-# Fixes by patterns of the platform's messages; the first that matches counts.
-_REMEDIES = {
-    r"ecsspec|instance ?type": N_("List the instance types: %pai instances"),
-    r"(?=.*image).*(pull|not ?found|not exist)": N_("List the images: %pai images"),
-    r"outofstock|sold out|no ?stock|insufficient": N_("List the available instance types: %pai instances"),
-    r"dataset": N_("The platform's console lists the data sets of the workspace, with their ids and versions."),
-    r"quota": N_("Check the free resources: %pai instances. Stop unneeded jobs, or request less."),
-    r"exec.*\bsh\b.*(not found|no such file)": N_("Use another image: it needs `sh`, and `tar` with `gzip`."),
-    r"oom|out of memory": N_("Use an instance type with more memory, or smaller batches."),
-}
-
-# Metric types of instances, in the order of a sample's fields.
-_KINDS = ("CpuCoreUsage", "MemoryUsage", "GpuCoreUsage", "GpuMemoryUsage")
-# The intervals between points that the service supports, in seconds, and the most points of one request.
-_STEPS = {"10s": 10, "5m": 300, "30m": 1800, "1h": 3600}
-_MOST_POINTS = 5000
-
 
 def report_of(job: Mapping[str, Any], error: Mapping[str, Any] | None = None) -> Report:
     """Return the state of a job; `error` is the reply of GetTrainingJobErrorInfo for a failed one."""
     name = str(job.get("Status") or "")
     status = _STATUSES.get(name, JobStatus.RUNNING)
     reason, fix = _reason(job, error or {}) if status is not JobStatus.SUCCEEDED else ("", "")
-    exit_code = _exit_code(reason) if status is JobStatus.FAILED else 0 if status is JobStatus.SUCCEEDED else None
+    code = exit_code(reason) if status is JobStatus.FAILED else 0 if status is JobStatus.SUCCEEDED else None
     if status is JobStatus.STOPPED and not reason:
         reason = _("Stopped on the platform.")
     return Report(
         status,
         name,
         # The log explains more than the failure of the command.
-        "" if exit_code and not fix else reason,
+        "" if code and not fix else reason,
         fix,
-        exit_code,
+        code,
         started_at=_began(job, "Running"),
         ended_at=(_began(job, name) or moment(job.get("GmtModifiedTime"))) if status.ended else None,
         console_url=str(job.get("TrainingJobUrl") or ""),
@@ -102,15 +83,6 @@ def instances_of(job: Mapping[str, Any]) -> list[Instance]:
     ]
 
 
-def moment(text: object) -> datetime | None:
-    """Parse a time such as ``2024-07-10T11:49:47Z``; return None for other values."""
-    try:
-        time = datetime.fromisoformat(str(text))
-    except ValueError:
-        return None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
-
-
 def _began(job: Mapping[str, Any], status: str) -> datetime | None:
     """Return the time of the first transition to a status."""
     steps = job.get("StatusTransitions") or ()
@@ -118,31 +90,12 @@ def _began(job: Mapping[str, Any], status: str) -> datetime | None:
 
 
 def _reason(job: Mapping[str, Any], error: Mapping[str, Any]) -> tuple[str, str]:
-    """Return reason and fix: message and code of the most specific source that has one."""
-    steps = list(job.get("StatusTransitions") or ())
-    for source in (error, job, steps[-1] if steps else {}):
-        message = str(source.get("Message") or source.get("ReasonMessage") or "").strip()
-        code = str(source.get("Code") or source.get("ReasonCode") or "")
-        if message or code not in _IDLE_REASONS:
-            text = f"{message} ({code})" if message and code not in (*_IDLE_REASONS, message) else message or code
-            return text, remedy(f"{code} {message}")
-    return "", ""
-
-
-def _exit_code(reason: str) -> int | None:
-    match = re.search(r"exit(?:ed)?(?: with)?(?: code| status)?[ :=]+(\d{1,3})\b", reason, re.IGNORECASE)
-    return int(match[1]) if match else None
-
-
-def remedy(text: str) -> str:
-    """Return the fix for a platform's message; empty if unknown."""
-    return next(
-        (_(fix) for pattern, fix in _REMEDIES.items() if re.search(pattern, text, re.IGNORECASE | re.DOTALL)), ""
-    )
+    """Return reason and fix of the most specific source."""
+    return reason_of((error, job, *list(job.get("StatusTransitions") or ())[-1:]), _IDLE_REASONS)
 
 
 def _progress(job: Mapping[str, Any]) -> float | None:
-    value = _number(((job.get("LatestProgress") or {}).get("OverallProgress") or {}).get("Value"))
+    value = number(((job.get("LatestProgress") or {}).get("OverallProgress") or {}).get("Value"))
     return None if math.isnan(value) else min(max(value, 0.0), 1.0)
 
 
@@ -152,65 +105,11 @@ def points_of(items: Iterable[Mapping[str, Any]]) -> list[MetricPoint]:
         MetricPoint(
             str(item.get("Name") or ""),
             0,
-            _number(item.get("Value")),
+            number(item.get("Value")),
             (moment(item.get("Timestamp")) or now()).timestamp(),
         )
         for item in items
     ]
-
-
-def _number(value: object) -> float:
-    """Return a number, which the API may send as text; NaN for other values."""
-    try:
-        return float(value)  # type: ignore[arg-type]  # any JSON value
-    except (TypeError, ValueError):
-        return math.nan
-
-
-async def samples(
-    api: PaiApi, job_id: str, after: float, started: datetime | None, ended: datetime | None, instances: int
-) -> list[Sample]:
-    """Fetch the resource usage after a Unix time, summed over all instances; one request per metric.
-
-    Without a start time, the service begins at the start of the job. It documents no unit of these metrics, so the
-    values are returned unchanged. Source: ListTrainingJobInstanceMetrics in Alibaba Cloud's reference of PaiStudio.
-    """
-    begin = datetime.fromtimestamp(after, UTC) if after > 0 else started
-    span = ((ended or now()) - begin).total_seconds() if begin else 0.0
-    query = {
-        "StartTime": stamp(datetime.fromtimestamp(after, UTC)) if after > 0 else None,
-        "EndTime": stamp(ended) if ended else None,
-        "TimeStep": _time_step(span * max(instances, 1)),
-    }
-    requests = [api.items(job_id, "InstanceMetrics", once=True, MetricType=kind, **query) for kind in _KINDS]
-    columns = [_sums(instances) for instances in await asyncio.gather(*requests)]
-    # The latest values may still be missing from some metrics.
-    common = set[float].intersection(*[{*column} for column in columns if column] or [set()])
-    times = sorted(time for time in common if time > after)
-    return [Sample(time, *(column.get(time, math.nan) for column in columns)) for time in times]
-
-
-def _time_step(seconds: float) -> str:
-    """Return the smallest interval of the service that divides a time span into few enough points."""
-    return next((name for name, step in _STEPS.items() if seconds / step <= _MOST_POINTS), [*_STEPS][-1])
-
-
-def _sums(instances: Sequence[Mapping[str, Any]]) -> dict[float, float]:
-    sums: dict[float, float] = {}
-    for instance in instances:
-        for point in instance.get("Metrics") or ():
-            time, value = _seconds(point.get("Time")), point.get("Value")
-            if time is not None and value is not None:
-                sums[time] = sums.get(time, 0.0) + float(value)
-    return sums
-
-
-def _seconds(value: object) -> float | None:
-    """Return a time as Unix seconds; the API sends text or milliseconds."""
-    if isinstance(value, int | float) or str(value).isdigit():
-        number = float(str(value))
-        return number / 1000 if number > 1e11 else number
-    return time.timestamp() if (time := moment(value)) else None
 
 
 def remote_job(job: Mapping[str, Any]) -> RemoteJob:
@@ -283,13 +182,3 @@ def _is_readable(definition: MetricDefinition) -> bool:
     except SpecError:
         return False
     return True
-
-
-def output_model(item: Mapping[str, Any]) -> OutputModel:
-    """Return a model that a job registered, an item of ListTrainingJobOutputModels."""
-    return OutputModel(
-        uri=str(item.get("Uri") or ""),
-        channel=str(item.get("OutputChannelName") or ""),
-        labels=_pairs(item.get("Labels"), "Key"),
-        metrics=dict(item.get("Metrics") or {}),
-    )

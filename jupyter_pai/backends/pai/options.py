@@ -6,6 +6,7 @@ The names are those of the platform's fields in snake case; `request_body` maps 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -19,16 +20,19 @@ from ...core.text import parse_size
 from ...jobs import datasets
 from ...jobs.spec import JobSpec
 from ..base import parse_options
+from .api import filled
 
 # URI schemes of the service's input channels, as in its reference.
 _INPUTS = ("oss", "nas", "cpfs", "bmcpfs", "odps", datasets.SCHEME, "file")
 
 
-class _Options(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class PlatformOptions(BaseModel):
+    """Options of a job, or a part of them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
-class Spot(_Options):
+class Spot(PlatformOptions):
     """Spot instances: cheaper, and may be reclaimed."""
 
     strategy: Literal["SpotWithPriceLimit", "SpotAsPriceGo"] = Field(
@@ -50,8 +54,12 @@ class Spot(_Options):
             )
         return self
 
+    def as_field(self) -> dict[str, Any]:
+        """Return the field of a request."""
+        return filled({"SpotStrategy": self.strategy, "SpotDiscountLimit": self.discount_limit})
 
-class InstanceSpec(_Options):
+
+class InstanceSpec(PlatformOptions):
     """The resources of each instance in a quota."""
 
     cpu: int = Field(gt=0, title=N_("Cores"), description=N_("Cores."))
@@ -61,7 +69,7 @@ class InstanceSpec(_Options):
     shared_memory: int | None = Field(None, gt=0, title=N_("Shared memory"), description=N_("In GiB."))
 
 
-class UserVpc(_Options):
+class UserVpc(PlatformOptions):
     """The network of the job's instances."""
 
     vpc_id: str = Field(min_length=1, title=N_("VPC"), description=N_("Id of the network."))
@@ -76,8 +84,20 @@ class UserVpc(_Options):
         "", title=N_("Default route"), description=N_("Network interface used for all other traffic.")
     )
 
+    def as_field(self) -> dict[str, Any]:
+        """Return the field of a request."""
+        return filled(
+            {
+                "VpcId": self.vpc_id,
+                "SwitchId": self.switch_id,
+                "SecurityGroupId": self.security_group_id,
+                "ExtendedCIDRs": list(self.extended_cidrs),
+                "DefaultRoute": self.default_route,
+            }
+        )
 
-class Experiment(_Options):
+
+class Experiment(PlatformOptions):
     """The experiment of the job. The platform then stores TensorBoard files with it."""
 
     experiment_id: str = Field(
@@ -85,21 +105,47 @@ class Experiment(_Options):
     )
 
 
-class ProgressDefinitions(_Options):
+class ProgressDefinitions(PlatformOptions):
     """Patterns for progress in the log; each has one capture group."""
 
     overall_progress: str = Field("", title=N_("Progress"), description=N_("Matches a number from 0 to 1."))
     remaining_time: str = Field("", title=N_("Remaining time"), description=N_("Matches a number of seconds."))
 
 
-class NodeAssignment(_Options):
+class NodeAssignment(PlatformOptions):
     """Nodes of a quota for instances, and excluded nodes."""
 
     nodes: tuple[str, ...] = Field((), title=N_("Nodes"), description=N_("Run on these nodes only."))
     avoid: tuple[str, ...] = Field((), title=N_("Excluded nodes"), description=N_("Never run on these nodes."))
 
+    def as_field(self) -> dict[str, Any]:
+        """Return the field of a request."""
+        return filled(
+            {
+                "EnableAssignNode": True,
+                "NodeNames": ",".join(self.nodes),
+                "AntiAffinityNodeNames": ",".join(self.avoid),
+            }
+        )
 
-class PaiOptions(_Options):
+
+class Algorithm(PlatformOptions):
+    """An algorithm that is registered with the platform: it has the image, the command and the code. `outputs` are its
+    output channels."""
+
+    name: str = Field(min_length=1, title=N_("Algorithm"), description=N_("Name of the algorithm."))
+    version: str = Field(min_length=1, title=N_("Version"), description=N_("Version of the algorithm."))
+    provider: str = Field("", title=N_("Provider"), description=N_("Its provider. Default: the account."))
+    outputs: tuple[str, ...] = Field(
+        ("model",), title=N_("Output channels"), description=N_("Output channels of the algorithm.")
+    )
+
+    def as_fields(self) -> dict[str, str]:
+        """Return the fields of a request."""
+        return {"AlgorithmName": self.name, "AlgorithmVersion": self.version, "AlgorithmProvider": self.provider}
+
+
+class PaiOptions(PlatformOptions):
     """Options of a training job. `settings` and `credential_config` are passed to the API unchanged."""
 
     resource_id: str = Field(
@@ -156,6 +202,11 @@ class PaiOptions(_Options):
         title=N_("Progress in the log"),
         description=N_("Patterns for progress in the log; each has one capture group."),
     )
+    algorithm: Algorithm | None = Field(
+        None,
+        title=N_("Registered algorithm"),
+        description=N_("Run this registered algorithm, instead of the command and the code of the job."),
+    )
     settings: dict[str, Any] = Field(
         {},
         title=N_("Platform settings"),
@@ -184,6 +235,16 @@ def options_of(spec: JobSpec) -> PaiOptions:
         SpecError: naming the invalid field.
     """
     options = parse_options(PaiOptions, spec.options | _share(spec))
+    check_channels(spec, options)
+    return options
+
+
+def check_channels(spec: JobSpec, options: PlatformOptions) -> None:
+    """Check that the job has the channels in the options that are mappings of channels.
+
+    Raises:
+        SpecError: naming the option.
+    """
     outputs = {*spec.channels, *spec.outputs}
     for field, channels in (("input_roles", spec.inputs), ("input_options", spec.inputs), ("output_roles", outputs)):
         for channel in getattr(options, field):
@@ -192,7 +253,6 @@ def options_of(spec: JobSpec) -> PaiOptions:
                     _("options.{field}: the job has no channel `{name}`.").format(field=field, name=channel),
                     fix=suggestion(channel, channels),
                 ).at(f"options.{field}.{channel}")
-    return options
 
 
 def _share(spec: JobSpec) -> dict[str, Any]:
@@ -208,17 +268,32 @@ def _share(spec: JobSpec) -> dict[str, Any]:
     return {"instance_spec": {name: math.ceil(value) for name, value in share.items()}}
 
 
-def check_input(channel: str, uri: str) -> None:
-    """Check that PAI can read an input. Paths of this machine are uploaded to the bucket.
+def check_input(channel: str, uri: str, schemes: Sequence[str] = _INPUTS) -> None:
+    """Check that PAI can read an input. Paths of this machine are uploaded to the bucket. `schemes`: the schemes
+    that the service of the jobs supports.
 
     Raises:
         SpecError: if it cannot.
     """
     scheme, _sep, rest = uri.partition("://")
-    if rest and scheme not in _INPUTS:
+    if rest and scheme not in schemes:
         raise SpecError(
             _("inputs.{name}: PAI does not support {scheme}://.").format(name=channel, scheme=scheme),
-            fix=_("Known are: {names}.").format(names=", ".join(f"{name}://" for name in _INPUTS)),
+            fix=_("Known are: {names}.").format(names=", ".join(f"{name}://" for name in schemes)),
         )
     if scheme == datasets.SCHEME:
         datasets.DataSet.parse(uri)
+
+
+def check_outputs(outputs: Mapping[str, str]) -> None:
+    """Check that PAI can write the outputs of a job.
+
+    Raises:
+        SpecError: for a data set.
+    """
+    for channel, uri in outputs.items():
+        if datasets.is_dataset(uri):
+            raise SpecError(
+                _("outputs.{name}: data sets can only be inputs.").format(name=channel),
+                fix=_("Pass a folder: oss://bucket/key/"),
+            ).at(f"outputs.{channel}")

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...core.i18n import _
+from ...core.i18n import _, join
 from ...jobs.spec import JobSpec
 from .. import check
-from .job_response import moment
+from .replies import moment
 
 # Instance families with GPUs: gn, vgn, sgn, ebmgn of ECS; those of Lingjun begin with ml.g.
 _GPU = re.compile(r"ecs\.[a-z]*gn\d|ml\.g")
@@ -30,7 +30,10 @@ def cost_text(spec: JobSpec, *, has_limit: bool, has_gpu: bool, quota: str) -> s
 
     `has_limit`: the profile has a price limit.
     """
-    machines = check.machines(spec.instance_type, spec.instance_count)
+    counts: dict[str, int] = {}
+    for one in spec.by_role.values():
+        counts[one.instance_type] = counts.get(one.instance_type, 0) + one.instance_count
+    machines = join(", ", (check.machines(name, count) for name, count in counts.items()))
     if quota:
         return _("It runs in the quota {quota}; the platform does not publish the price.").format(quota=quota)
     if has_gpu:

@@ -17,10 +17,10 @@ from ...jobs.datasets import DataSet, is_dataset
 from ...jobs.job import Job
 from ...jobs.spec import JobSpec
 from ..runtime import job_script
+from .api import filled
 from .options import PaiOptions, options_of
+from .site import HOME_LABEL, JOB_LABEL
 
-# Labels of submitted jobs: the job's id, and the state folder's id.
-JOB_LABEL, HOME_LABEL = "jupyter-pai-job", "jupyter-pai-home"
 # Properties of output channels.
 _PROPERTIES = {"tensorboard": {"ossAppendable": "true"}}
 # PAI's older service unpacks a file of this name; the newer one does not. The script supports both.
@@ -45,18 +45,18 @@ class Destination:
 def request_body(job: Job, target: Destination) -> dict[str, Any]:
     """Return the body that creates a job; `job.outputs` has the URI of each channel."""
     spec, options = job.staged_spec, options_of(job.spec)
-    return _filled(
+    return filled(
         {
             "TrainingJobName": spec.name,
             "TrainingJobDescription": options.description,
             "WorkspaceId": target.workspace_id,
-            "AlgorithmSpec": _algorithm(job, options, target),
+            **(options.algorithm.as_fields() if options.algorithm else _algorithm(job, options, target)),
             "ComputeResource": _compute(spec, options),
             "ResourceType": options.resource_type.replace("General", ""),
             "HyperParameters": [{"Name": name, "Value": value} for name, value in spec.hyperparameters.items()],
             "InputChannels": [_input(name, target.short.get(uri, uri), options) for name, uri in spec.inputs.items()],
             "OutputChannels": [
-                _filled(
+                filled(
                     {
                         "Name": name,
                         "OutputUri": target.short.get(uri, uri),
@@ -67,25 +67,26 @@ def request_body(job: Job, target: Destination) -> dict[str, Any]:
             ],
             "Environments": dict(spec.environment),
             "PythonRequirements": list(spec.requirements),
-            "Scheduler": _filled({"MaxRunningTimeInSeconds": target.max_run_time}),
+            "Scheduler": filled({"MaxRunningTimeInSeconds": target.max_run_time}),
             "Labels": [
                 {"Key": key, "Value": value}
                 for key, value in (spec.labels | {JOB_LABEL: job.id, HOME_LABEL: target.home_id}).items()
             ],
-            "UserVpc": _vpc(options),
-            "ExperimentConfig": _filled({"ExperimentId": options.experiment and options.experiment.experiment_id}),
+            "UserVpc": options.user_vpc and options.user_vpc.as_field(),
+            "ExperimentConfig": filled({"ExperimentId": options.experiment and options.experiment.experiment_id}),
             "RoleArn": options.role_arn,
             "Priority": options.priority,
             "Settings": options.settings,
-            "AssignNodeSpec": _nodes(options),
+            "AssignNodeSpec": options.assign_node and options.assign_node.as_field(),
             "CredentialConfig": options.credential_config,
         }
     )
 
 
 def _algorithm(job: Job, options: PaiOptions, target: Destination) -> dict[str, Any]:
+    """Return the field with the definition of the algorithm: the command and the code of the job."""
     spec = job.staged_spec
-    return _filled(
+    algorithm = filled(
         {
             "Command": ["sh", "-c", script_of(job, target)],
             "Image": spec.image,
@@ -95,25 +96,26 @@ def _algorithm(job: Job, options: PaiOptions, target: Destination) -> dict[str, 
             "InputChannels": [{"Name": name, "Required": True} for name in spec.inputs],
             # Without the property, appended TensorBoard data appears only at the job's end.
             "OutputChannels": [
-                _filled({"Name": name, "Required": name == "model", "Properties": _PROPERTIES.get(name)})
+                filled({"Name": name, "Required": name == "model", "Properties": _PROPERTIES.get(name)})
                 for name in job.outputs
             ],
             "MetricDefinitions": [{"Name": one.name, "Regex": one.regex} for one in spec.metric_definitions],
-            "ProgressDefinitions": _filled(
+            "ProgressDefinitions": filled(
                 {
-                    "OverallProgress": _filled({"Regex": options.progress.overall_progress}),
-                    "RemainingTime": _filled({"Regex": options.progress.remaining_time}),
+                    "OverallProgress": filled({"Regex": options.progress.overall_progress}),
+                    "RemainingTime": filled({"Regex": options.progress.remaining_time}),
                 }
             ),
         }
     )
+    return {"AlgorithmSpec": algorithm}
 
 
 def _code_dir(uri: str) -> dict[str, Any]:
     """Return the code location for ``oss://bucket.endpoint/key``."""
     parts = urlsplit(uri)
     bucket, _dot, endpoint = parts.netloc.partition(".")
-    value = _filled({"Bucket": bucket, "Key": parts.path.lstrip("/"), "Endpoint": endpoint})
+    value = filled({"Bucket": bucket, "Key": parts.path.lstrip("/"), "Endpoint": endpoint})
     return {"LocationType": "oss", "LocationValue": value}
 
 
@@ -126,7 +128,7 @@ def _compute(spec: JobSpec, options: PaiOptions) -> dict[str, Any]:
             "GPUType": share.gpu_type,
             "SharedMemory": share.shared_memory,
         }
-        return _filled(
+        return filled(
             {
                 "ResourceId": options.resource_id,
                 "InstanceCount": spec.instance_count,
@@ -134,14 +136,11 @@ def _compute(spec: JobSpec, options: PaiOptions) -> dict[str, Any]:
                 "UseSpotInstance": options.use_spot_instance,
             }
         )
-    spot = options.spot and _filled(
-        {"SpotStrategy": options.spot.strategy, "SpotDiscountLimit": options.spot.discount_limit}
-    )
-    return _filled(
+    return filled(
         {
             "EcsSpec": spec.instance_type,
             "EcsCount": spec.instance_count,
-            "SpotSpec": spot,
+            "SpotSpec": options.spot and options.spot.as_field(),
             "UseSpotInstance": options.use_spot_instance,
         }
     )
@@ -153,33 +152,7 @@ def _input(name: str, uri: str, options: PaiOptions) -> dict[str, Any]:
         dataset = DataSet.parse(uri)
         source = {"DatasetId": dataset.id, "VersionName": dataset.version}
     access = {"Options": options.input_options.get(name), "RoleArn": options.input_roles.get(name)}
-    return _filled({"Name": name, **source, **access})
-
-
-def _vpc(options: PaiOptions) -> dict[str, Any]:
-    vpc = options.user_vpc
-    fields = vpc and {
-        "VpcId": vpc.vpc_id,
-        "SwitchId": vpc.switch_id,
-        "SecurityGroupId": vpc.security_group_id,
-        "ExtendedCIDRs": list(vpc.extended_cidrs),
-        "DefaultRoute": vpc.default_route,
-    }
-    return _filled(fields or {})
-
-
-def _nodes(options: PaiOptions) -> dict[str, Any]:
-    nodes = options.assign_node
-    fields = nodes and {
-        "EnableAssignNode": True,
-        "NodeNames": ",".join(nodes.nodes),
-        "AntiAffinityNodeNames": ",".join(nodes.avoid),
-    }
-    return _filled(fields or {})
-
-
-def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value not in (None, "", [], {}) and value is not False}
+    return filled({"Name": name, **source, **access})
 
 
 def script_of(job: Job, target: Destination) -> str:

@@ -19,7 +19,7 @@ from ..tensorboards import Board, Boards
 from .api import list_items
 
 _PATH = "/api/v1/tensorboards"
-_SOURCE = "TrainingJob"
+_TRAINING_JOB = "TrainingJob"
 _PAGE = 100
 # The statuses of the SDK and the documentation.
 _STATUSES: dict[str, Literal["starting", "running", "stopped", "failed"]] = {
@@ -33,14 +33,14 @@ _DELETED = ("Deleting", "Deleted")
 
 
 class PaiBoards(Boards):
-    """The TensorBoards of an account's workspace."""
+    """The TensorBoards of an account's workspace. `source` is the platform's word for the kind of their jobs."""
 
     most: ClassVar[int] = 5
     # Limited, since each counts against the five.
     minutes: ClassVar[int] = 240
 
-    def __init__(self, account: AlibabaAccount) -> None:
-        self.account = account
+    def __init__(self, account: AlibabaAccount, source: str = _TRAINING_JOB) -> None:
+        self.account, self._source = account, source
 
     async def all(self, remote_id: str = "") -> list[Board]:
         boards = await self._listed(remote_id)
@@ -54,7 +54,7 @@ class PaiBoards(Boards):
             "Order": "desc",
         }
         if remote_id:
-            query |= {"SourceType": _SOURCE, "SourceId": remote_id}
+            query |= {"SourceType": self._source, "SourceId": remote_id}
         items = list_items(self.account.api, DLC, "ListTensorboards", _PATH, "Tensorboards", query, _PAGE)
         return [_board(fields) async for fields in items if fields.get("Status") not in _DELETED]
 
@@ -95,7 +95,7 @@ class PaiBoards(Boards):
         body = {
             "WorkspaceId": await self.account.workspace_id(),
             "DisplayName": name[:256],
-            **({"SourceType": _SOURCE, "SourceId": remote_id} if remote_id else {}),
+            **({"SourceType": self._source, "SourceId": remote_id} if remote_id else {}),
             "DataSourceType": "OSS",
             # Required here, unlike in training jobs.
             "Uri": await self.account.with_endpoint(uri),

@@ -25,8 +25,9 @@ from ...core.text import show_size
 from ...jobs.job import Job
 from ...jobs.spec import JobSpec
 from ...source import ignore
+from ..kept_files import KeptFiles
 from ..local.supervisor import namespaces, output_parameters
-from . import launcher
+from . import CLIENT_IN_JOB, launcher
 
 __all__ = ["KeptFiles", "Mounted", "Site", "build"]
 
@@ -34,14 +35,6 @@ _RUNTIME = Path(__file__).parent
 # A shell expands it in the quoted texts of this script. No text of a user contains it.
 _ROOT = "\0root"
 _SHELL_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
-
-
-@dataclass(frozen=True)
-class KeptFiles:
-    """Limits for the files that a job writes beside its code: bytes together (0 for none), and seconds."""
-
-    size: int = 200_000_000
-    seconds: int = 60
 
 
 @dataclass(frozen=True)
@@ -61,23 +54,33 @@ class Site:
     in_container: the root belongs to the job, so ``/ml`` can be a folder. Otherwise it is a private mount, and where
         that is not permitted, the variables name other folders.
     folder: a folder for the job, without spaces; by default a temporary one, which is removed.
+    is_shared: the command starts processes on other machines, which see `folder` too: without ``/ml``.
     inputs: channel to the path of a file or folder, or to an address that is fetched (``http:``, ``https:``).
+    copied: the platform copied the inputs, and put the content of a folder into the folder of its path.
     outputs: the folder of all outputs, for example in a shared file system; empty to keep them in `folder`.
     channels: folders of output channels that are elsewhere.
     nodes: `RANK`, `WORLD_SIZE`, `MASTER_ADDR` and `MASTER_PORT` in terms of the platform's own variables.
+    hosts: the addresses of several nodes in the order of their ranks, separated by spaces; a word of the shell, too.
     environments: folder for the environments with requirements, shared by jobs; by default one per job.
     has_requirements: whether the code may have a requirements.txt.
+    setup: commands of the shell that run in the folder of the code, before the command.
+    limit: seconds after which the command is ended; 0 for no limit.
     """
 
     code: bytes | str = ""
     in_container: bool = False
     folder: str = ""
+    is_shared: bool = False
     inputs: Mapping[str, str] = field(default_factory=dict)
+    copied: bool = False
     outputs: str = ""
     channels: Mapping[str, str] = field(default_factory=dict)
     nodes: Mapping[str, str] = field(default_factory=dict)
+    hosts: str = ""
     environments: str = ""
     has_requirements: bool = True
+    setup: str = ""
+    limit: int = 0
 
 
 def build(job: Job, place: Site | Mounted, import_paths: tuple[str, ...] = (), kept: KeptFiles | None = None) -> str:
@@ -95,10 +98,17 @@ def build(job: Job, place: Site | Mounted, import_paths: tuple[str, ...] = (), k
         variables |= _mounted(spec, place)
         if keeps:
             variables["kept"] = contract.Layout().output(contract.FILES)
-        steps = [_part("mounted_code"), _part("environment"), 'set -- /bin/sh -c "$pai_command"\n']
+        steps = [
+            _part("mounted_code"),
+            _part("opt_ml"),
+            _part("node_variables"),
+            _part("environment"),
+            'set -- /bin/sh -c "$pai_command"\n',
+        ]
     else:
         variables |= _site(spec, place)
-        steps = [*_nodes(place, spec), _part("layout"), *_exports(spec, place), *_code(place), _part("environment")]
+        steps = [*_nodes(place, spec), *_roles(spec, place), _part("layout"), *_exports(spec, place), *_code(place)]
+        steps += [place.setup, _part("opt_ml"), _part("node_variables"), _part("environment")]
         steps.append('pai_kept=${pai_kept:+$pai_ml/output/$pai_kept}\nset -- /bin/sh -c "$pai_command"\n')
         steps += [_part("requirements")] if _installs(spec, place) else []
         steps += [] if place.in_container else [_part("private_root")]
@@ -120,18 +130,32 @@ def _quoted(text: str) -> str:
 
 
 def _common(job: Job, spec: JobSpec, import_paths: tuple[str, ...]) -> dict[str, str]:
+    file, module = CLIENT_IN_JOB
+    gpus = [_gpus(one) for one in spec.by_role.values() for _number in range(one.instance_count)]
+    while gpus[-2:-1] == gpus[-1:]:
+        del gpus[-1]
     figures = "" if spec.runs_notebook else (_RUNTIME / "plots/jupyter_pai_figures.py").read_text("utf-8")
     return {
         "id": job.id,
         "report": Path(report.__file__).read_text("utf-8"),
+        "client": (Path(report.__file__).parent / file).read_text("utf-8"),
+        "client_module": module,
         "figures": figures,
         "mplbackend": contract.MPLBACKEND,
         "import_paths": ":".join(import_paths),
         "args": contract.user_args(spec.hyperparameters, spec.args) if spec.args else "",
+        "places": " ".join(f"{name}={target}" for name, target in namespaces.opt_ml_links(spec.layout).items()),
+        "gpu": _gpus(spec),
+        "gpus": " ".join(gpus),
         "most_text": str(output_parameters.LARGEST),
         "no_program": _("The command was not found. The image does not have:"),
         "no_tar": _("Cannot unpack the code. The image needs `sh`, and `tar` with `gzip`."),
     }
+
+
+def _gpus(spec: JobSpec) -> str:
+    """Return the GPUs of each instance as the part `node_variables` takes them."""
+    return "-" if spec.gpu is None else str(spec.gpu)
 
 
 def _kept(limits: KeptFiles | None) -> dict[str, str]:
@@ -156,6 +180,7 @@ def _mounted(spec: JobSpec, place: Mounted) -> dict[str, str]:
         "command": spec.command_line,
         "archive": place.archive,
         "tells_code": "",
+        "hosts": "",
         "several": "1" if spec.instance_count > 1 else "",
     }
 
@@ -166,17 +191,20 @@ def _installs(spec: JobSpec, place: Site) -> bool:
 
 def _site(spec: JobSpec, place: Site) -> dict[str, str]:
     hyperparameters = json.dumps(spec.hyperparameters, ensure_ascii=False, indent=1)
+    reason = {"failure": str(_("Stopped: the maximum run time was reached.")), "cell": 0}
     return {
-        "command": _command(spec, place),
         "in_container": "1" if place.in_container else "",
+        "is_shared": "1" if place.is_shared else "",
         "layout": spec.layout,
         "code": "-" if isinstance(place.code, bytes) else place.code,
+        "copied": "1" if place.copied else "",
         "output": place.outputs,
         "hyperparameters": hyperparameters,
+        "limit": str(place.limit or ""),
+        "limit_line": f"[pai] {json.dumps(reason, ensure_ascii=False)}",
         "requirements": "".join(f"{line}\n" for line in spec.requirements),
         "launcher": Path(launcher.__file__).read_text("utf-8") if _installs(spec, place) else "",
         "environments": place.environments,
-        "image": spec.image if place.in_container else "",
         "namespaces": "" if place.in_container else Path(namespaces.__file__).read_text("utf-8"),
         "tells_code": "1",
         "is_folder": _("/ml is a folder of the container."),
@@ -220,7 +248,24 @@ def _nodes(place: Site, spec: JobSpec) -> Iterator[str]:
         yield f'{name}="{word}"'
     yield f': "${{RANK:=0}}" "${{WORLD_SIZE:={spec.instance_count}}}" "${{MASTER_ADDR:=127.0.0.1}}"'
     yield 'export RANK WORLD_SIZE MASTER_ADDR MASTER_PORT="${MASTER_PORT:-29500}"'
+    yield f'pai_hosts="{place.hosts}"'
     yield f'pai_folder="{place.folder}"\n'
+
+
+def _roles(spec: JobSpec, place: Site) -> Iterator[str]:
+    """Yield the role with its command and its image: first those of the last role, then of each that the rank is
+    before the end of."""
+    end = spec.instance_count
+    for role, one in reversed(spec.by_role.items()):
+        first = end - one.instance_count
+        lines = [
+            f"JUPYTER_PAI_ROLE={role} JUPYTER_PAI_ROLE_RANK=$((RANK - {first}))",
+            f"pai_command={_quoted(_command(one, place))}",
+            f"pai_gpu={_gpus(one)}",
+            f"pai_image={_quoted(one.image if place.in_container else '')}",
+        ]
+        yield from lines if end == spec.instance_count else (f'if [ "$RANK" -lt {end} ]; then', *lines, "fi")
+        end = first
 
 
 def _exports(spec: JobSpec, place: Site) -> Iterator[str]:
@@ -240,7 +285,7 @@ def _exports(spec: JobSpec, place: Site) -> Iterator[str]:
         name = shlex.quote(channel)
         yield f"give_output {name} {shlex.quote(folder)}" if folder else f'folders "$pai_ml/output"/{name}'
     for alias, channel in contract.ALIASES.items():
-        yield f'[ -e "$pai_ml/output/{alias}" ] || ln -s {channel} "$pai_ml/output/{alias}"\n'
+        yield f'[ -e "$pai_ml/output/{alias}" ] || ln -sfn {channel} "$pai_ml/output/{alias}"\n'
 
 
 def _code(place: Site) -> Iterator[str]:

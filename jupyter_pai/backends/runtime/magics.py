@@ -1,5 +1,5 @@
 """The magics inside a job, which cannot submit jobs: ``%%pai_train`` runs its cell in place, ``%pai submit`` its
-script, and ``%pai rerun`` either again. Other verbs of ``%pai`` are skipped.
+script, and ``%pai rerun`` either again. Steps of workflows and other verbs of ``%pai`` are skipped.
 
 Standard library only; copied into jobs that run a notebook.
 """
@@ -53,13 +53,16 @@ def register(shell: InteractiveShell) -> None:
 
 def _in_place(lines: list[str]) -> list[str]:
     """Return a cell's lines with ``%%pai_train`` as a comment, so that line numbers are unchanged. A cell with
-    `--dry-run` becomes a comment as a whole.
+    `--dry-run`, and a step of a workflow, become a comment as a whole.
     """
     line = cell_line("".join(lines))
     if line is None:
         return lines
     first = next(n for n, text in enumerate(lines) if text.strip())
-    if {"--dry-run", "--help"} & {*line.split()}:
+    options: Options = {}
+    with suppress(PaiError):  # Shown before the cell runs.
+        options = split_options(words_of(line, {}))[1]
+    if {"--dry-run", "--help", "--step"} & options.keys():
         return ["# " + text for text in lines]
     return [*lines[:first], "# " + lines[first].lstrip(), *lines[first + 1 :]]
 
@@ -101,6 +104,10 @@ class _Magics:
             options = split_options(words_of(line, self.shell.user_ns))[1]
         except PaiError as error:
             print(error)
+            return
+        if "--step" in options:
+            text = _("The step `{step}` is skipped inside a job, which cannot run a workflow.")
+            print(text.format(step=options["--step"][-1]))
             return
         variable = "" if fields else _variable(options)
         fields = fields or self._fields(options, "cell") | {

@@ -9,27 +9,24 @@ import asyncio
 import json
 import os
 import re
-import socket
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import ConfigDict, Field, SecretStr, field_validator
 
 from ...config.credentials import Credentials
 from ...config.policy import PriceLimit
 from ...config.settings import IMPORTANT, ProfileSettings
 from ...core.errors import BucketError, NotFound, SettingsError
 from ...core.i18n import N_, _
-from ...core.secret import Secret
-from .credentials import AccessKey, KeyChain
+from ..http import accepts_connections, service_url
+from ..keys import AccessKey
+from ..stored_key import StoredKey
+from .credentials import KeyChain
 from .openapi import DSW, STUDIO, WORKSPACE, OpenApi
-
-# Seconds until a VPC host counts as unreachable.
-_PROBE = 1.0
 
 
 class AliyunSettings(ProfileSettings):
@@ -101,19 +98,11 @@ class AliyunSettings(ProfileSettings):
     @classmethod
     def _check_oss_endpoint(cls, value: str) -> str:
         """Add https:// to a host without a scheme, as in PAI's own configuration."""
-        url = value if "://" in value or not value else f"https://{value}"
-        parts = urlsplit(url)
-        if value and (parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/")):
-            raise ValueError(
-                _("Invalid endpoint `{url}`: expected a host such as oss-cn-hangzhou.aliyuncs.com").format(url=value)
-            )
-        return url.rstrip("/")
+        return service_url(value, "oss-cn-hangzhou.aliyuncs.com")
 
 
-class AliyunCredentials(BaseModel):
+class AliyunCredentials(StoredKey):
     """An access key stored for a profile."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True, hide_input_in_errors=True)
 
     access_key_id: str = Field(
         min_length=1,
@@ -134,19 +123,10 @@ class AliyunCredentials(BaseModel):
         description=N_("Only for temporary credentials (STS)."),
     )
 
-    @field_validator("access_key_id", "access_key_secret", "security_token")
-    @classmethod
-    def _check_letters(cls, value: Any) -> Any:
-        text = value.get_secret_value() if isinstance(value, SecretStr) else value
-        if not all("!" <= letter <= "~" for letter in text):
-            raise ValueError(_("Keys consist of ASCII letters, digits and punctuation, without spaces."))
-        return value
-
     @property
     def key(self) -> AccessKey:
-        token = self.security_token.get_secret_value()
-        secret = Secret(self.access_key_secret.get_secret_value())
-        return AccessKey(self.access_key_id, secret, Secret(token) if token else None)
+        secret, token = self.access_key_secret.get_secret_value(), self.security_token.get_secret_value()
+        return AccessKey.of(self.access_key_id, secret, token)
 
 
 class AlibabaAccount:
@@ -167,7 +147,7 @@ class AlibabaAccount:
         self.keys = KeyChain(settings.credentials, self._own_key if settings.own_credentials else None)
         self.api = OpenApi(
             self.region,
-            self.key,
+            self.keys.current,
             self.keys.drop,
             self.network,
             endpoint=settings.endpoint,
@@ -186,22 +166,13 @@ class AlibabaAccount:
     def _own_key(self) -> AccessKey:
         return Credentials().open(self.settings.own_credentials, AliyunCredentials).key
 
-    async def key(self) -> AccessKey:
-        """Return a valid key.
-
-        Raises:
-            CredentialsError: if no key is available.
-        """
-        held = self.keys.held()
-        return held if held else await asyncio.to_thread(self.keys.now)
-
     def network_now(self) -> str:
         """Return `network`, for threads. May block for a second on the first call."""
         named = self.settings.network or os.environ.get("PAI_NETWORK_TYPE", "").lower()
         if named in ("public", "vpc"):
             return named
         if "network" not in self._found:
-            self._found["network"] = "vpc" if _reachable(STUDIO.host(self.region, "vpc")) else "public"
+            self._found["network"] = "vpc" if accepts_connections(STUDIO.host(self.region, "vpc"), 80) else "public"
         return self._found["network"]
 
     async def network(self) -> str:
@@ -265,11 +236,14 @@ class AlibabaAccount:
 
     async def with_endpoint(self, uri: str) -> str:
         """Return an ``oss://`` URI with an endpoint: its own one, or that of the account."""
+        return await asyncio.to_thread(self.with_endpoint_now, uri)
+
+    def with_endpoint_now(self, uri: str) -> str:
+        """Return `with_endpoint`, for threads. May block like `network_now`."""
         bucket = re.match(r"oss://([a-z0-9-]+)(?=/|$)", uri)
         if not bucket or re.search(r"\?(.*&)?(endpoint|host)=", uri):
             return uri
-        endpoint = await asyncio.to_thread(lambda: self.oss_endpoint)
-        return f"{bucket[0]}.{urlsplit(endpoint).netloc}{uri[bucket.end() :]}"
+        return f"{bucket[0]}.{urlsplit(self.oss_endpoint).netloc}{uri[bucket.end() :]}"
 
     async def _find_workspace(self) -> str:
         if instance := os.environ.get("DSW_INSTANCE_ID"):
@@ -329,9 +303,3 @@ def _instance_environment() -> dict[str, Any]:
     region = next((environment[name] for name in ("REGION", "dsw_region", "DSW_REGION") if environment.get(name)), "")
     settings = {"region_id": region, "workspace_id": workspace}
     return {name: value for name, value in settings.items() if value} if region else {}
-
-
-def _reachable(host: str) -> bool:
-    with suppress(OSError), socket.create_connection((host, 80), _PROBE):
-        return True
-    return False

@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import (
@@ -31,13 +29,14 @@ from ...core.errors import (
 )
 from ...core.i18n import N_, _
 from ..http import Refusal
-from .credentials import AccessKey
+from ..keys import AccessKey
+from ..signed_call import clock_skew_error
 
 if TYPE_CHECKING:
     import httpx
 
-# Maximum clock skew accepted by the services, in seconds.
-_TOLERANCE = 15 * 60
+# Maximum clock skew accepted by the services, in minutes.
+_TOLERANCE = 15
 
 _KEYS_FIX = N_(
     "Check the keys: `%pai profile login NAME`, `aliyun configure`, or ALIBABA_CLOUD_ACCESS_KEY_ID and "
@@ -139,25 +138,8 @@ def clock_error(code: str, date: str) -> ClockError | None:
 
     `date` is a header of the response. A skewed signature may be reported as expired or as invalid.
     """
-    if not re.search(r"TimeStamp|Timestamp|Signature|TooSkewed", code):
-        return None
-    try:
-        ahead = (datetime.now(UTC) - parsedate_to_datetime(date)).total_seconds()
-    except (ValueError, TypeError):
-        return None
-    if abs(ahead) < _TOLERANCE - 60:
-        return None
-    text = (
-        _("This machine's clock is {minutes} minutes fast. The platform accepts requests within 15 minutes.")
-        if ahead > 0
-        else _("This machine's clock is {minutes} minutes slow. The platform accepts requests within 15 minutes.")
-    )
-    return ClockError(
-        text.format(minutes=round(abs(ahead) / 60)),
-        fix=_("Set the clock of this machine, for example by NTP."),
-        seconds=round(ahead),
-        code=code,
-    )
+    is_skew = re.search(r"TimeStamp|Timestamp|Signature|TooSkewed", code)
+    return clock_skew_error(date, _TOLERANCE, code) if is_skew else None
 
 
 def _kind(status: int, code: str) -> tuple[type[PaiError], str]:

@@ -14,14 +14,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote
 
-from ...core.errors import CredentialsError, RegionError, Unreachable
+from ...core.errors import RegionError, Unreachable
 from ...core.i18n import _
 from ..http import Call, Retries, Transport
-from .credentials import AccessKey
+from ..keys import AccessKey
+from ..signed_call import SignedCall
 from .error_codes import read_refusal
 
 if TYPE_CHECKING:
@@ -110,24 +110,17 @@ class OpenApi:
             Unreachable: if no response is received.
             ReplyLost: if a non-idempotent operation may have been executed.
         """
-        operation = _Operation(self, service, action)
-        transport = Transport(self._account, operation.refusal, self._pace, self._ca_file)
+        what = f"{service.name} {action}"
+        signed = SignedCall(self.key, self._drop, lambda key, request: sign(key, action, service.version, request))
+        transport = Transport(
+            self._account, lambda response: _refusal(response, what, signed.key), self._pace, self._ca_file
+        )
         url = await self._url(service, path, query or {})
         content = json.dumps(body).encode() if body is not None else b""
         headers = {"content-type": "application/json; charset=utf-8"} if content else {}
-        call = Call(method, url, operation.auth, content, headers, repeat, retries or Retries())
-        answer: dict[str, Any]
+        call = Call(method, url, signed.auth, content, headers, repeat, retries or Retries())
         try:
-            try:
-                answer = await transport.send(call)
-            except CredentialsError:
-                # A temporary key may have expired since it was fetched. Retry once with a newer one.
-                if operation.key is None:
-                    raise
-                self._drop(operation.key)
-                if (await self.key()).same(operation.key):
-                    raise
-                answer = await transport.send(call)
+            answer: dict[str, Any] = await signed.send(transport, call)
         except Unreachable as error:
             raise self._wrong_region() or error from None
         return answer
@@ -151,26 +144,12 @@ class OpenApi:
         )
 
 
-@dataclass
-class _Operation:
-    """One call of an operation. Remembers the key, which responses may quote."""
-
-    api: OpenApi
-    service: Service
-    action: str
-    key: AccessKey | None = None
-
-    async def auth(self) -> Callable[[httpx.Request], httpx.Request]:
-        self.key = await self.api.key()
-        return partial(sign, self.key, self.action, self.service.version)
-
-    def refusal(self, response: httpx.Response) -> Refusal | None:
-        assert self.key
-        if response.is_success:
-            if response.content.lstrip()[:1] not in (b"{", b""):
-                raise ValueError("no JSON object")
-            return None
-        return read_refusal(response, f"{self.service.name} {self.action}", self.key)
+def _refusal(response: httpx.Response, what: str, key: AccessKey) -> Refusal | None:
+    if response.is_success:
+        if response.content.lstrip()[:1] not in (b"{", b""):
+            raise ValueError("no JSON object")
+        return None
+    return read_refusal(response, what, key)
 
 
 def _word(value: object) -> str:

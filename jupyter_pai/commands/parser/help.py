@@ -11,7 +11,7 @@ _Examples = tuple[tuple[str, str], ...]
 
 # The verbs of each group, in the order of `--help`.
 GROUPS: dict[str, str] = {
-    N_("submit jobs"): "submit form inspect rerun",
+    N_("submit jobs"): "submit form inspect rerun workflow",
     N_("view jobs"): "list show logs metrics tensorboard outputs download diff models terminal",
     N_("manage jobs"): "stop label pin unpin delete prune disk adopt",
     N_("data in storages"): "ls put get mv rm mkdir",
@@ -28,6 +28,7 @@ CELL: _Examples = (
     (N_("Pass a hyperparameter"), "--hp lr=0.01"),
     (N_("Include the code of all cells above, and print the log"), "--with-above --wait"),
     (N_("Run on a platform with a GPU"), "--profile cluster --gpu 1 --yes"),
+    (N_("Gather a step that runs if another one was good enough"), "--step publish --when 'train.accuracy > 0.9'"),
 )
 
 EXAMPLES: dict[str, _Examples] = {
@@ -50,6 +51,11 @@ EXAMPLES: dict[str, _Examples] = {
     "rerun": (
         (N_("Run the last job again with another hyperparameter"), "rerun last --hp lr=0.001 --wait"),
         (N_("Continue from the checkpoints of a job"), "rerun baseline --resume --max-run-time 2h"),
+    ),
+    "workflow": (
+        (N_("Check a workflow without running it"), "workflow run workflow.yaml --dry-run"),
+        (N_("Run a workflow and wait for its end"), "workflow run workflow.yaml --wait"),
+        (N_("Run the steps of the last workflow again that did not succeed"), "workflow resume last"),
     ),
     "list": (
         (N_("List the active jobs"), "list --status queued --status starting --status running"),
@@ -87,7 +93,11 @@ EXAMPLES: dict[str, _Examples] = {
         ),
     ),
     "diff": ((N_("Compare two jobs"), "diff baseline last"),),
-    "models": ((N_("List the models of the last job"), "models last"),),
+    "models": (
+        (N_("Register the model of the last job"), "models register classifier --job last"),
+        (N_("List the models of the last job"), "models list --job last"),
+        (N_("Delete a version without a prompt; its files stay"), "models delete classifier --version 0.1.0 --yes"),
+    ),
     "terminal": (
         (N_("Open a terminal in the last job"), "terminal last"),
         (N_("Print the link or command that opens it"), "terminal last --link"),

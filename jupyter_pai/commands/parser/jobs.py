@@ -8,6 +8,7 @@ import keyword
 from ...core.i18n import N_, _
 from ...core.text import parse_duration
 from .arguments import JOB, JOBS, JSON, YES, Argument, Defaults, OneOf, Verb, json_option, profile_options, repeatable
+from .workflows import STEP_OPTIONS
 
 
 def _variable(name: str) -> str:
@@ -63,13 +64,18 @@ _SPEC_OPTIONS = (
     Argument(
         "--container",
         N_("the container engine that runs the image on this machine; `auto` selects the installed one"),
-        choices=["auto", "podman", "docker", "none"],
+        choices=["auto", "preferred", "podman", "docker", "none"],
     ),
     Argument("--instance-type", N_("the instance type"), metavar="NAME"),
     _number("--instance-count", N_("the number of instances")),
     Argument("--cpu", N_("the required CPU cores"), metavar="N", type=float),
     _number("--gpu", N_("the required GPUs")),
     Argument("--memory", N_("the required memory, such as 16GiB"), metavar="SIZE"),
+    repeatable(
+        "--role",
+        "ROLE",
+        N_("a role of the instances: `NAME count=2 gpu=1 command='python serve.py'` (repeatable, in rank order)"),
+    ),
     repeatable("--input", "NAME=URI", N_("an input channel: a path or URI (repeatable)")),
     repeatable("--output", "NAME=URI", N_("an output channel with its own location (repeatable)")),
     Argument("--output-path", N_("the location of all output channels"), metavar="URI"),
@@ -108,14 +114,16 @@ _SUBMIT_OPTIONS = (
     repeatable("--allow-secret", "FILE", N_("pack this file despite detected secrets (repeatable)")),
     Argument("--spec", N_("a job spec as JSON, TOML or YAML; options take precedence"), metavar="FILE"),
     _flag("--dry-run", N_("show the spec, command and files without submitting")),
+    _flag("--mend", N_("apply the fixes that warnings about a job document offer")),
     _flag("--again", N_("submit a new job even if this cell's job is running or succeeded")),
     JSON,
     _flag("--expand", N_("substitute variables in --command and --metric, too")),
+    *STEP_OPTIONS,
 )
 # The verbs that pass the words after `--` to the script.
 WITH_ARGS = ("submit", "rerun", "inspect")
-# A terminal has neither cells nor variables.
-NOTEBOOK_OPTIONS = ("--as", "--again", "--expand")
+# A terminal has neither cells nor variables, and gathers no steps.
+NOTEBOOK_OPTIONS = ("--as", "--again", "--expand", *(option.name for option in STEP_OPTIONS))
 CELL_OPTIONS = (*_SUBMIT_OPTIONS, _flag("--with-above", N_("include the code of all cells above")))
 _FILTERS = (
     repeatable("--status", "STATUS", N_("only jobs with this status (repeatable)")),

@@ -21,13 +21,13 @@ from typing import Any, NoReturn
 from ... import __version__
 from ...core.errors import UsageError
 from ...core.i18n import N_, _
-from . import data, jobs, platforms
+from . import data, jobs, platforms, workflows
 from .arguments import Defaults, Verb
 from .help import CELL, EXAMPLES, GROUPS, OVERVIEW, show_examples
 
 Options = argparse.Namespace
 
-_VERBS = {**jobs.VERBS, **data.VERBS, **platforms.VERBS}
+_VERBS = {**jobs.VERBS, **data.VERBS, **platforms.VERBS, **workflows.VERBS}
 # Every verb with its help text and its arguments, in the order of `--help`.
 VERBS: dict[str, Verb] = {name: _VERBS[name] for names in GROUPS.values() for name in names.split()}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ...core.i18n import N_
-from .arguments import JOB, JSON, Argument, OneOf, Verb, json_option, profile_options
+from .arguments import JOB, JSON, YES, Argument, OneOf, Verb, json_option, profile_options, repeatable
 
 _ARRAY = json_option(N_("print a JSON array"))
 _ACTION = N_("the action")
@@ -47,7 +47,25 @@ VERBS: dict[str, Verb] = {
         Argument("--limit", N_("maximum number of jobs (at most 500)"), metavar="N", type=int, default=20),
         JSON,
     ),
-    "models": (N_("List the models that a job produced, as recorded by its platform."), JOB, _ARRAY),
+    "models": (
+        N_("List, register and delete models in the registry of a platform."),
+        Argument("action", _ACTION, choices=["list", "versions", "register", "delete"]),
+        Argument("model", N_("the model: its name or ID; a new name registers a new model"), nargs="?", default=""),
+        Argument("--job", N_("with list and register: the job that wrote the model"), metavar="ID", default=""),
+        Argument("--channel", N_("with register: the output channel; default: model"), metavar="NAME", default="model"),
+        Argument("--uri", N_("with register: the folder of a model that no job wrote"), metavar="URI", default=""),
+        Argument("--version", N_("the version to register or to delete"), metavar="VERSION", default=""),
+        Argument("--format", N_("with register: the format, as the platform names it"), metavar="NAME", default=""),
+        Argument("--image", N_("with register: the image that serves the model"), metavar="NAME", default=""),
+        Argument("--approval", N_("with register: the state of its approval"), metavar="STATE", default=""),
+        Argument("--description", N_("with register: a description of the version"), metavar="TEXT", default=""),
+        repeatable("--label", "KEY=VALUE", N_("with register: a label of the version (repeatable)")),
+        repeatable("--metric", "NAME=VALUE", N_("with register: a metric; those of the job are added (repeatable)")),
+        Argument("--with-files", N_("with delete: delete the files in storage, too"), action="store_true"),
+        profile_options(N_("use this backend's default profile"), N_("use this profile")),
+        YES,
+        json_option(N_("print JSON")),
+    ),
     "terminal": (
         N_("Open a terminal in a job that runs on a platform."),
         JOB,
@@ -60,7 +78,11 @@ VERBS: dict[str, Verb] = {
         OneOf(
             Argument("--backend", N_("check only this backend's default profile"), metavar="NAME", default=""),
             Argument("--profile", N_("check only this profile"), metavar="NAME", default=""),
-            Argument("--live", N_("list the manual checks that need an account"), action="store_true"),
+        ),
+        Argument(
+            "--live",
+            N_("run a short job on each part of the platform of a profile, else list the manual checks"),
+            action="store_true",
         ),
         _ARRAY,
     ),

@@ -59,6 +59,12 @@ def taken(path: Path, seen: set[tuple[int, int]] | None = None) -> int:
     return total
 
 
+def run_size(folder: Path) -> int:
+    """Return the bytes of a run of a workflow, without packed code that it shares with jobs."""
+    shared = {(info.st_dev, info.st_ino) for info in _stats(folder.glob("code/*.tar.gz")) if info.st_nlink > 1}
+    return taken(folder, shared)
+
+
 def remove(path: Path) -> bool:
     """Remove a folder recursively. Return whether it is gone. Links are not followed."""
     shutil.rmtree(path, ignore_errors=True)

@@ -29,7 +29,7 @@ from ...core.i18n import _
 from ...core.lease import Lease
 from ...jobs.datasets import is_dataset
 from ...jobs.spec import JobSpec
-from ...jobs.state_dir import state_errors
+from ...jobs.state_dir import Home, state_errors
 from ...storage.base import Progress, Storage
 from ...storage.staging import read_errors, walk
 from .storages import Storages
@@ -42,23 +42,34 @@ _ARCHIVE, _REQUIREMENTS = "source.tar.gz", "requirements.txt"
 
 
 class StagingPlan(NamedTuple):
-    """The inputs of a job, and the channels among them to copy before it starts."""
+    """The inputs of a job, and the channels among them to copy before it starts. `profiles` has the profile whose
+    account reads the files of a registered model, by channel."""
 
     inputs: Mapping[str, str] = {}
     channels: tuple[str, ...] = ()
+    profiles: Mapping[str, str] = {}
+
+    @property
+    def resolved(self) -> Mapping[str, str]:
+        """The inputs as the platform reads them, if nothing is copied; empty if the spec has the same ones."""
+        return self.inputs if self.profiles else {}
 
 
-def staging_plan(spec: JobSpec, backend: Backend) -> StagingPlan:
+def staging_plan(
+    spec: JobSpec, backend: Backend, uris: Mapping[str, str] | None = None, profiles: Mapping[str, str] | None = None
+) -> StagingPlan:
     """Return which inputs of a spec must be copied: to a remote platform files of this machine, to this machine
-    files of a storage. Sends no request.
+    files of a storage. Sends no request. `uris` has the files of registered models, and `profiles` the profiles of
+    their registries, by channel.
 
     Raises:
         BadInput: if an input on this machine does not exist.
+        SpecError: if the platform has no place for it.
         Unsupported: if the backend cannot read a data set.
     """
     runs_here = Capability.RUNS_HERE in backend.capabilities
-    channels = []
-    for channel, uri in spec.inputs.items():
+    inputs, channels = spec.inputs | dict(uris or {}), []
+    for channel, uri in inputs.items():
         if is_dataset(uri) and Capability.DATASETS not in backend.capabilities:
             text = _("The input `{channel}`: the backend `{name}` cannot read the data set {uri}.")
             raise Unsupported(
@@ -68,10 +79,13 @@ def staging_plan(spec: JobSpec, backend: Backend) -> StagingPlan:
         is_local = "://" not in uri or uri.startswith("file://")
         if is_local != runs_here and not (is_local and backend.can_read(uri)):
             channels.append(channel)
-            with _input_errors(channel):
+            with input_errors(channel):
                 if is_local:
-                    _path_of(uri)
-    return StagingPlan(spec.inputs, tuple(channels))
+                    path_of(uri)
+    plan = StagingPlan(inputs, tuple(channels), profiles or {})
+    if not runs_here:
+        check_inputs(backend, plan)
+    return plan
 
 
 def check_inputs(backend: Backend, plan: StagingPlan) -> None:
@@ -124,18 +138,19 @@ async def stage_inputs(
 
         staged = {}
         for channel in plan.channels:
-            with _input_errors(channel):
+            with input_errors(channel):
                 copy = _send if base else _fetch
-                staged[channel] = copy(storages, plan.inputs[channel], base, profile, partial(report, channel))
-        return {**plan.inputs, **staged} if staged else {}
+                account = plan.profiles.get(channel, profile)
+                staged[channel] = copy(storages, plan.inputs[channel], base, account, partial(report, channel))
+        return {**plan.inputs, **staged} if staged else dict(plan.resolved)
 
     return stage
 
 
 def _send(storages: Storages, uri: str, base: str, profile: str, progress: Progress) -> str:
-    path = _path_of(uri)
+    path = path_of(uri)
     storage = storages.of(base, profile)
-    digest = _fingerprint(path, storages.profiles.home.inputs / "known")
+    digest = fingerprint(path, storages.profiles.home)
     if path.is_dir():
         return _send_folder(storage, path, base, digest, progress)
     target = storage.join(storage.join(base, digest), path.name)
@@ -185,7 +200,7 @@ def upload_code(storage: Storage, uri: str, archive: Path, paths: Collection[str
     storage.put(archive, storage.join(uri, _ARCHIVE), overwrite=True, progress=check_progress)
 
 
-def _path_of(uri: str) -> Path:
+def path_of(uri: str) -> Path:
     """Return the path of data on this machine.
 
     Raises:
@@ -217,7 +232,7 @@ def _send_folder(storage: Storage, folder: Path, base: str, digest: str, progres
 
 
 @contextlib.contextmanager
-def _input_errors(channel: str) -> Iterator[None]:
+def input_errors(channel: str) -> Iterator[None]:
     """Name the input channel in the errors of the block."""
     try:
         yield
@@ -240,14 +255,14 @@ def _locked(lease: Lease) -> Iterator[None]:
         lease.release()
 
 
-def _fingerprint(path: Path, notes: Path) -> str:
-    """Return the digest of a file's content, or of all paths and contents below a folder. `notes` is the folder of the
-    cache. May block for long.
+def fingerprint(path: Path, home: Home) -> str:
+    """Return the digest of a file's content, or of all paths and contents below a folder. Digests are cached in the
+    state folder. May block for long.
 
     Raises:
         BadInput: if a file or folder cannot be read.
     """
-    note = notes / f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:_LENGTH]}.json"
+    note = home.inputs / "known" / f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:_LENGTH]}.json"
     cached = _read(note)
     names = [name for name, _size in walk(path)] if path.is_dir() else [""]
     entries = {name: _entry(path / name, cached.get(name)) for name in names}

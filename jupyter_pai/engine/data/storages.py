@@ -58,6 +58,10 @@ class Storages:
             self._storages[key] = (account, kind.of(account.settings if account else None, state))
         return self._storages[key][1]
 
+    def of_profile(self, profile: Profile) -> list[Storage]:
+        """Return the storages for which a profile has an account."""
+        return [self._storage(kind, profile) for kind in load_storages().values() if _is_account(profile, kind)]
+
     async def roots(self, profile: str = "") -> list[Root]:
         """Return the root folders of all storages: for a storage with accounts, those of each profile. An account that
         does not respond has one root with the error.
@@ -104,7 +108,9 @@ class Storages:
         backend = next((name for name, model in models if issubclass(model, kind.settings_model or ())), "NAME")
         raise SettingsError(
             _("No profile has an account for {uri}.").format(uri=uri),
-            fix=_("Add one: %pai profile set NAME backend={backend} …").format(backend=backend),
+            fix=_("Add one: %pai profile set NAME backend={backend} {keys}").format(
+                backend=backend, keys=kind.account_keys
+            ),
         )
 
 

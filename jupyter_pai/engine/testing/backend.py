@@ -43,6 +43,12 @@ class BackendPromises:
         return None
 
     @pytest.fixture
+    def job_file(self) -> tuple[str, str] | None:
+        """The name and the text of a job file of the platform, which writes `from the job file`; None if the platform
+        has no job files."""
+        return None
+
+    @pytest.fixture
     def state(self, tmp_path: Path) -> Home:
         """The state folder."""
         return Home(tmp_path / "state")
@@ -87,6 +93,35 @@ class BackendPromises:
         await bench.only_log(job, remote_id, b"it's 0.1|a b\nseven\n")
 
     @story
+    async def test_job_file_is_read_and_runs(
+        self, bench: Bench, job_file: tuple[str, str] | None, tmp_path: Path
+    ) -> None:
+        assert bool(job_file) == bool(bench.backend.job_files), "the fixture `job_file` has a job file"
+        if not job_file:
+            return
+        name, text = job_file
+        path = tmp_path / "files" / name
+        path.parent.mkdir()
+        path.write_text(text)
+        assert bench.backend.is_job_file(path)
+        assert not bench.backend.is_job_file(path.with_name("notes.txt"))
+        read = bench.backend.read_job_file(path, text)
+        job, remote_id, report = await bench.finish(**read.spec)
+        assert report.status is JobStatus.SUCCEEDED
+        await bench.only_log(job, remote_id, b"from the job file\n")
+        with pytest.raises(BadInput):
+            bench.backend.read_job_file(path, "")
+
+    @story
+    async def test_document_is_shown_without_a_submit(self, bench: Bench) -> None:
+        document = await bench.backend.document(parse_spec({"name": "shown", "command": "echo shown"}))
+        if document:
+            assert document.name
+            # The command may be encoded.
+            assert "shown" in document.text
+            assert document.language in ("yaml", "bash", "json")
+
+    @story
     async def test_stop_ends_it_and_stop_again_does_nothing(self, bench: Bench) -> None:
         _job, remote_id = await bench.submit("sleep 1000")
         await bench.until(remote_id, lambda report: report.status is JobStatus.RUNNING)
@@ -113,7 +148,8 @@ class BackendPromises:
         assert (await bench.backend.resolve(spec, check))[0] == spec, "what is settled stays so"
         names = [kind.name for kind in await bench.backend.instance_types()]
         assert not spec.instance_type or spec.instance_type in names
-        assert bool(spec.instance_type) == (Capability.SIZES in bench.backend.capabilities)
+        # A platform without machines to choose from takes the sizes themselves.
+        assert bool(spec.instance_type) == (Capability.SIZES in bench.backend.capabilities and bool(names))
 
     @story
     async def test_machines_have_names_and_sizes(self, bench: Bench) -> None:
@@ -192,6 +228,11 @@ class BackendPromises:
             assert kind.price is None or kind.price.currency, kind.name
 
     @story
+    async def test_notes_on_a_changed_profile_are_texts(self, bench: Bench) -> None:
+        notes = await bench.backend.profile_notes(bench.backend.settings, {*bench.backend.settings.model_fields_set})
+        assert all(note.isprintable() for note in notes)
+
+    @story
     async def test_a_login_is_exchanged_for_what_is_stored(
         self, bench: Bench, login: dict[str, Any] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -209,10 +250,12 @@ class BackendPromises:
         await Profiles(bench.home).log_in(PROFILE, login)
         (file,) = (tmp_path / "config").iterdir()
         if bench.backend.login_model:
-            passwords = [value for value in dict(model.model_validate(login)).values() if isinstance(value, SecretStr)]
-            assert not [1 for value in passwords if value.get_secret_value() in file.read_text()]
+            fields = dict(model.model_validate(login)).values()
+            passwords = [field.get_secret_value() for field in fields if isinstance(field, SecretStr)]
+            assert not [1 for password in passwords if password and password in file.read_text()]
         # The platform accepts it.
-        assert await bench.another().instance_types()
+        other = bench.another()
+        assert await other.instance_types() or await other.quotas()
 
     @story
     async def test_secrets_reach_the_job_and_not_its_log(self, bench: Bench) -> None:
@@ -240,17 +283,34 @@ class BackendPromises:
     async def test_instances_come_in_the_order_of_their_ranks(self, bench: Bench) -> None:
         if Capability.MULTI_NODE not in bench.backend.capabilities:
             return
-        job, remote_id, report = await bench.finish('echo "$RANK of $WORLD_SIZE"', instance_count=2)
+        # Rank and number have two names each.
+        command = '[ "$MASTER_ADDR" ] && [ "$CHIEF_IP" ] && echo "$RANK of $WORLD_SIZE, $INDEX of $NODE_NUM"'
+        job, remote_id, report = await bench.finish(command, instance_count=2)
         instances = await bench.backend.instances(remote_id)
         assert len({one.name for one in instances}) == 2
         for rank, one in enumerate(instances):
-            await bench.log(job, remote_id, one.name, b"%d of 2\n" % rank)
+            await bench.log(job, remote_id, one.name, b"%d of 2, %d of 2\n" % (rank, rank))
             assert one.rank in (None, rank)
             assert one.status in (None, JobStatus.SUCCEEDED)
             assert one.exit_code in (None, 0)
             assert one.attempt in (None, 1)
             times = [time for time in (report.started_at, one.started_at, one.ended_at, now()) if time]
             assert times == sorted(times)
+
+    @story
+    async def test_roles_have_commands_of_their_own(self, bench: Bench) -> None:
+        if Capability.ROLES not in bench.backend.capabilities:
+            return
+        text = "$RANK of $WORLD_SIZE, $JUPYTER_PAI_ROLE $JUPYTER_PAI_ROLE_RANK"
+        roles = [{"name": "ps", "command": f'echo "serve: {text}"'}, {"name": "worker", "count": 2}]
+        job, remote_id, report = await bench.finish(f'echo "train: {text}"', roles=roles)
+        assert report.status is JobStatus.SUCCEEDED
+        instances = await bench.backend.instances(remote_id)
+        assert [one.name for one in instances] == job.spec.instance_names == ["ps-0", "worker-0", "worker-1"]
+        assert [(one.role, one.rank) for one in instances] == [("ps", 0), ("worker", 1), ("worker", 2)]
+        lines = ["serve: 0 of 3, ps 0", "train: 1 of 3, worker 0", "train: 2 of 3, worker 1"]
+        for one, line in zip(instances, lines, strict=True):
+            await bench.log(job, remote_id, one.name, f"{line}\n".encode())
 
     @story
     async def test_failed_instance_is_marked(self, bench: Bench) -> None:

@@ -17,7 +17,7 @@ from ...config.settings import Profile
 from ...core.secret import Secret
 from ...jobs.instances import Instance
 from ...jobs.job import Job, JobStatus, now
-from ...jobs.spec import Source, parse_spec
+from ...jobs.spec import parse_spec
 from ...jobs.state_dir import Home, JobFolder
 from ...source import pack as source
 from ...storage.base import Storage
@@ -73,9 +73,9 @@ class Bench:
         )  # fmt: skip
         folder = self.home.job(job.id)
         folder.path.mkdir(parents=True)
-        packed = source.pack(source.scan(Source.model_validate(_SOURCE), 10**6), self.home.sources)
+        packed = source.pack(source.scan(spec.source, 10**6, may_be_empty=True), self.home.sources)
         folder.source.write_bytes(packed.path.read_bytes())
-        if uri := await self.backend.code_uri(job.source_digest, folder.source.stat().st_size):
+        if uri := await self.backend.code_place(job, folder):
             upload_code(self.storages.of(uri, PROFILE), uri, folder.source, packed.hashes)
         prepared = await self.backend.prepare(job, folder)
         job = job.model_copy(update={"outputs": prepared.outputs, "remote_id": prepared.remote_id})

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import re
 import uuid
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, ClassVar
 
 import pytest
 
 from ...backends.base import Capability
+from ...backends.registry import ModelVersion, Registration, Registry
 from ...backends.reports import LogPiece
 from ...backends.terminals import TerminalCommand, TerminalSocket
 from ...core.errors import NotFound, Unsupported
+from ...jobs.events import MetricPoint
 from ...jobs.instances import read_instances
 from ...jobs.job import JobStatus, now
 from ..watcher.remote_sync import RemoteLog
@@ -20,6 +25,9 @@ from .backend import BackendPromises
 from .harness import PROFILE, Bench, read, story
 
 __all__ = ["RemoteBackendPromises"]
+
+# Lines of a job script among those of the command.
+_OWN_LINES = re.compile(rb"\[(?:jupyter-)?pai\] [^\n]*\n")
 
 
 class RemoteBackendPromises(BackendPromises):
@@ -31,6 +39,21 @@ class RemoteBackendPromises(BackendPromises):
     def retrying(self) -> dict[str, Any] | None:
         """The fields of a spec whose task the platform starts once more if it fails; None if it cannot."""
         return None
+
+    @pytest.fixture
+    def publishing(self) -> dict[str, Any] | None:
+        """The fields of a spec whose metrics are sent to the platform; None to test no such job."""
+        return None
+
+    @pytest.fixture
+    def registering(self) -> dict[str, Any]:
+        """The fields that the registry requires of a version, such as `format`."""
+        return {}
+
+    @pytest.fixture
+    def with_terminal(self) -> dict[str, Any]:
+        """The fields of a spec in whose instances terminals can be opened."""
+        return {}
 
     @story
     async def test_its_folders_can_be_written_and_read(self, bench: Bench) -> None:
@@ -70,13 +93,14 @@ class RemoteBackendPromises(BackendPromises):
         assert (report.status, report.exit_code) == (JobStatus.SUCCEEDED, 0)
         assert [piece.attempt for piece in pieces] == sorted(piece.attempt for piece in pieces)
         texts = {n: b"".join(piece.data for piece in pieces if piece.attempt == n) for n in (1, 2)}
-        assert texts == {1: b"first\n\nend", 2: b"second\n"}
+        assert {n: _OWN_LINES.sub(b"", text) for n, text in texts.items()} == {1: b"first\n\nend", 2: b"second\n"}
         (instance,) = await bench.backend.instances(remote_id)
         assert instance.attempt == 2
-        lines = (bench.folder(job).log / read_instances(bench.folder(job))[0].name).read_bytes().split(b"\n")
-        assert lines[:3] == [b"first", b"", b"end"]
-        assert lines[3].startswith(b"[jupyter-pai] ")
-        assert lines[4:] == [b"second", b""]
+        stored = (bench.folder(job).log / read_instances(bench.folder(job))[0].name).read_bytes()
+        said = stored.removeprefix(texts[1]).removesuffix(texts[2])
+        assert stored == texts[1] + said + texts[2]
+        assert said.lstrip(b"\n").startswith(b"[jupyter-pai] ")
+        assert said.count(b"\n", 1) == 1
 
     @story
     async def test_a_log_is_the_same_from_an_earlier_cursor(self, bench: Bench) -> None:
@@ -158,21 +182,85 @@ class RemoteBackendPromises(BackendPromises):
             assert list((await bench.backend.points(remote_id, name, 1)).points) == points[1:]
 
     @story
+    async def test_metrics_are_taken_in_order_and_once(self, bench: Bench, publishing: dict[str, Any] | None) -> None:
+        if publishing is None:
+            return
+        job, remote_id = await bench.submit("true", **publishing)
+        assert bench.backend.publishes(job.spec)
+        assert not bench.backend.publishes(job.spec.model_copy(update={"options": {}})), "it was not asked for"
+        loss = [MetricPoint("loss", step, 1 / (step + 1), 1_700_000_000.0 + step) for step in range(25)]
+        others = [MetricPoint("acc/验证", step, step / 25, 1_700_000_000.0 + step) for step in range(25)]
+        infinite = [MetricPoint("loss", 99, value, 1_700_000_099.0) for value in (math.nan, math.inf, -math.inf)]
+        await bench.backend.publish(remote_id, [*loss[:15], *others], again=False)
+        await bench.another().publish(remote_id, loss[10:20], again=True)
+        await bench.ended(remote_id)
+        await bench.backend.publish(remote_id, infinite, again=False)
+        await bench.backend.publish(remote_id, [*infinite, *loss[20:]], again=False)
+        for name in await bench.another().metric_names(remote_id):  # None if the platform does not list them.
+            page = await bench.another().points(remote_id, name, 0)
+            sent = loss if name == "loss" else others
+            assert [point.step for point in page.points] == [point.step for point in sent]
+            assert [point.value for point in page.points] == pytest.approx([point.value for point in sent])
+
+    @story
     async def test_what_is_not_claimed_is_refused(self, bench: Bench) -> None:
         _job, remote_id = await bench.submit("true")
-        if Capability.OUTPUT_MODELS not in bench.backend.capabilities:
-            with pytest.raises(Unsupported):
-                await bench.backend.output_models(remote_id)
         if Capability.TERMINAL not in bench.backend.capabilities:
             with pytest.raises(Unsupported):
                 await bench.backend.terminal(remote_id, "")
         await bench.ended(remote_id)
 
     @story
-    async def test_a_terminal_is_of_a_kind_that_can_be_opened(self, bench: Bench) -> None:
+    async def test_models_are_registered_in_versions_and_deleted(
+        self, bench: Bench, registering: dict[str, Any]
+    ) -> None:
+        registry = bench.backend.registry
+        assert (registry is not None) == (Capability.REGISTRY in bench.backend.capabilities)
+        if registry is None:
+            return
+        job, remote_id, _report = await bench.finish("echo x > $PAI_OUTPUT_MODEL/a.txt")
+        assert all(version.uri for version in await registry.of_job(remote_id))
+        name, uri = f"m-{uuid.uuid4().hex[:8]}", job.outputs["model"]
+        request = Registration(name, uri, remote_id=remote_id, metrics={"loss": 0.25}, **registering)
+        assert registry.fields.keys() >= registering.keys()
+        assert registry.has_room(request.metrics)
+        versions = [await _imported(registry, await registry.register(request))]
+        model_id = versions[0].model_id
+        versions.append(await _imported(registry, await registry.register(replace(request, model_id=model_id))))
+        assert {(one.status, one.model_id, one.model) for one in versions} == {("ready", model_id, name)}
+        assert versions[0].metrics == {"loss": 0.25}
+        others = bench.another().registry
+        assert others is not None
+        (model,) = [one for one in await others.all([model_id]) if one.id == model_id]
+        for word in (name, model_id):
+            found = await others.find(word, [model_id])
+            assert found is not None
+            assert (found.id, found.name) == (model_id, name)
+        assert await others.find(f"{name}-", [model_id]) is None
+        assert [one.id for one in await others.versions(model)] == [versions[1].id, versions[0].id]
+        assert len({one.version for one in versions}) == 2
+        for _n in range(2):
+            await others.delete(model, versions[0].id)
+        with pytest.raises(NotFound):
+            await others.get(model_id, versions[0].id)
+        assert [one.id for one in await others.versions(model)] == [versions[1].id]
+        if not registry.deletes_files:
+            with pytest.raises(Unsupported):
+                await registry.delete(model, files=True)
+        for _n in range(2):
+            await others.delete(model, files=registry.deletes_files)
+        assert [one for one in await registry.all([model_id]) if one.id == model_id] == []
+        assert await registry.find(name, [model_id]) is None
+        if not registry.deletes_files:
+            assert bench.outputs(job, "model") == {"a.txt": b"x\n"}
+
+    @story
+    async def test_a_terminal_is_of_a_kind_that_can_be_opened(
+        self, bench: Bench, with_terminal: dict[str, Any]
+    ) -> None:
         if Capability.TERMINAL not in bench.backend.capabilities:
             return
-        _job, remote_id = await bench.submit("sleep 1000")
+        _job, remote_id = await bench.submit("sleep 1000", **with_terminal)
         await bench.until(remote_id, lambda report: report.status is JobStatus.RUNNING)
         first, *_others = await bench.instances(remote_id)
         terminal = await bench.backend.terminal(remote_id, first.name)
@@ -206,3 +294,12 @@ class RemoteBackendPromises(BackendPromises):
     def test_the_poll_interval_is_shorter_for_few_or_watched_jobs(self, bench: Bench) -> None:
         assert 0 < bench.backend.poll_interval(1, watched=True) <= bench.backend.poll_interval(1, watched=False)
         assert bench.backend.poll_interval(1, watched=False) <= bench.backend.poll_interval(1000, watched=False)
+
+
+async def _imported(registry: Registry, version: ModelVersion) -> ModelVersion:
+    """Return a version when the platform has imported it."""
+    async with asyncio.timeout(60):
+        while version.status == "importing":
+            await asyncio.sleep(0.05)
+            version = await registry.get(version.model_id, version.id)
+    return version

@@ -29,6 +29,7 @@ from ...jobs.state_dir import JobFolder
 from ...jobs.store.store import Store
 from ...storage.local import path_of
 from . import reported
+from .publisher import Publisher
 from .remote_metrics import RemoteMetrics
 from .remote_sync import RemoteSync
 from .timings import Timings
@@ -47,15 +48,22 @@ _MARK_AGE = 10.0
 class WatchedJob:
     """Reads the metrics of one job from its log, event files and platform."""
 
-    def __init__(self, job: Job, folder: JobFolder, lease: Lease, remote: RemoteSync) -> None:
+    def __init__(self, job: Job, folder: JobFolder, lease: Lease, remote: RemoteSync, publisher: Publisher) -> None:
         self.job = job
         self.folder = folder
         self.lease = lease
         self.remote = remote
+        self.publisher = publisher
+        self._publishes: bool | None = None
         # The last report; its metrics count while none were read here.
         self.report = Report(job.status)
         self.readers: list[MetricSource] = [
-            LogMetricSource(folder.log, job.spec.metric_definitions, detects=job.spec.detect_metrics)
+            LogMetricSource(
+                folder.log,
+                job.spec.metric_definitions,
+                detects=job.spec.detect_metrics,
+                order=job.spec.instance_names,
+            )
         ]
         remote_files = remote.optional.event_files
         place = Path(os.path.realpath(folder.path))
@@ -89,6 +97,22 @@ class WatchedJob:
             return time.time() - (self.folder.path / "watched").stat().st_mtime < _MARK_AGE
         except FileNotFoundError:
             return False
+
+    def publishes(self, backend: Backend) -> bool:
+        """Return whether the metrics of the job are sent to the platform."""
+        if self._publishes is None:
+            self._publishes = self.remote.optional.publishes = backend.publishes(self.job.spec)
+        return self._publishes
+
+    @property
+    def is_settled(self) -> bool:
+        """True if no request for the job is running."""
+        return self.remote.is_settled and not self.publisher.is_running
+
+    def cancel(self) -> None:
+        """Cancel the running requests for the job."""
+        self.remote.optional.cancel()
+        self.publisher.cancel()
 
     def has_news(self) -> bool:
         """Return whether there may be unread data. Cheap."""
@@ -127,8 +151,7 @@ class WatchedJob:
     def notes(self) -> tuple[str, ...]:
         """The job's notes, with those of the last report and of its metric sources."""
         notes = [*self.report.notes, *(note for reader in self.readers for note in reader.notes()), *self.remote.notes]
-        if note := self._limit_note():
-            notes.append(note)
+        notes.extend(filter(None, [self.publisher.note, self._limit_note()]))
         if self._writer and self._writer.is_full:
             notes.append(_("Only the first {n} metrics are kept.").format(n=MOST_METRICS))
         return with_notes(self.job.notes, notes)
@@ -146,10 +169,11 @@ class WatchedJob:
     def outcome(self, report: Report) -> dict[str, object]:
         """Return the fields of a finished job. Without a reason of the platform, the log is diagnosed."""
         reason, fix = report.reason, report.fix
-        if report.status is JobStatus.FAILED and report.exit_code and not fix:
+        if report.status is JobStatus.FAILED and report.exit_code and (report.is_general or not fix):
             from ..failure.diagnose import diagnose  # Only failed jobs need its patterns.
 
-            diagnosis, fix = diagnose(report.exit_code, self._tail(report.instance), self.folder)
+            diagnosis, found = diagnose(report.exit_code, self._tail(report.instance), self.folder)
+            fix = found or fix
             reason = reason or (report.instance + ": " + diagnosis if report.instance else diagnosis)
         return {
             "reason": reason,
@@ -170,7 +194,7 @@ class WatchedJob:
         return reported.completed(report, self._tail("", reported.TAIL))
 
     def _tail(self, instance: str, size: int = _TAIL) -> str:
-        names = [instance] if instance else instances(self.folder.log)
+        names = [instance] if instance else instances(self.folder.log, self.job.spec.instance_names)
         log = LogFile(self.folder.log, names[0]) if names else None
         return log.read(max(0, log.size - size), size).decode("utf-8", "replace") if log else ""
 
@@ -220,13 +244,14 @@ class Recorder:
         """
         complete, ended = True, report.status.ended
         is_remote = Capability.RUNS_HERE not in backend.capabilities
-        if is_remote and report.status is not JobStatus.LOST and (ended or watched):
+        wanted = watch.publishes(backend) or ended or watched
+        if is_remote and report.status is not JobStatus.LOST and wanted:
             complete = await watch.remote.sync(backend, watch.job.remote_id, ended=ended, details=details)
             news = watch.has_news() or news  # `has_news` may be true only once.
             if ended and complete:
                 report = await asyncio.to_thread(watch.completed, report)
         if complete or not ended:
-            await self._store(watch, report, news)
+            await self._store(watch, backend, report, news)
         return complete
 
     async def finish(self, watch: WatchedJob) -> None:
@@ -241,7 +266,17 @@ class Recorder:
                 await self._read(watch, ended=True)
                 await self._update(watch, notes=watch.notes)
 
-    async def _store(self, watch: WatchedJob, report: Report, news: bool) -> None:
+    async def publish_rest(self, watch: WatchedJob, backend: Backend) -> None:
+        """Send the metrics that the optional data of an ended job has added."""
+        try:
+            await watch.publisher.finish(backend, watch.job.remote_id)
+        except asyncio.CancelledError:
+            watch.publisher.cancel()
+            raise
+        with contextlib.suppress(NotFound, FileNotFoundError):  # Deleted meanwhile.
+            await self._update(watch, notes=watch.notes)
+
+    async def _store(self, watch: WatchedJob, backend: Backend, report: Report, news: bool) -> None:
         """Store a report. The final status is stored when log and metrics are complete."""
         if report.elsewhere:
             # Another host watches the job and needs the lease.
@@ -252,7 +287,13 @@ class Recorder:
         ended = report.status.ended
         if not ended:
             await self.store_report(watch, report)
-        if (ended or news) and await self._read(watch, ended) and ended:
+        complete = (ended or news) and await self._read(watch, ended)
+        if watch.publishes(backend) and report.status is not JobStatus.LOST:
+            if not ended:
+                watch.publisher.start(backend, watch.job.remote_id)
+            elif complete:
+                await watch.publisher.finish(backend, watch.job.remote_id, self.timings.optional)
+        if complete and ended:
             outcome = await asyncio.to_thread(watch.outcome, report)
             await self.store_report(watch, report, ended_at=report.ended_at or now(), **outcome)
             watch.is_done = True

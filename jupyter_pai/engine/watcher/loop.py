@@ -12,7 +12,6 @@ import contextlib
 import logging
 import math
 import time
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -20,7 +19,7 @@ from ...backends.base import Backend, Capability
 from ...backends.reports import Report
 from ...config.secret_store import SecretStore
 from ...core.cleanup import at_exit
-from ...core.errors import NotFound, PaiError
+from ...core.errors import CredentialsError, NotFound, PaiError
 from ...core.filesystem import write_error
 from ...core.i18n import _
 from ...core.lease import Lease
@@ -29,11 +28,16 @@ from ...jobs.state_dir import Home
 from ...jobs.store.store import Store
 from ..data.storages import Storages
 from ..lost_reply import recovered, submitted, unknown
+from .error_log import ErrorLog, kind_of
+from .exits import Exits
+from .finishing import Finishing, unpublished_jobs
 from .job_watcher import Recorder, WatchedJob
-from .masking import JobSecrets
+from .masking import JobSecrets, of_job_file
+from .publisher import Publisher
 from .remote_event_files import event_files_of
 from .remote_sync import RemoteSync
 from .timings import Timings
+from .waiting import Waiting
 
 # The share of a core for polls of unwatched jobs: many jobs are polled less often.
 _CPU_SHARE = 0.004
@@ -55,13 +59,13 @@ class Watcher:
         self.secrets = secrets
         self.backend_of = storages.profiles.backend_of
         self._watches: dict[str, WatchedJob] = {}
-        self._watchers = Counter[str]()
-        # Those of the watchers that look at events, metrics or resource usage.
-        self._viewers = Counter[str]()
+        self._waiting = Waiting()
         # Jobs whose poll results are being processed. The next poll skips them.
         self._busy: dict[str, asyncio.Task[None]] = {}
-        # Finished jobs whose optional data is not complete yet.
-        self._finishing: dict[str, asyncio.Task[None]] = {}
+        self._log = ErrorLog(_log)
+        # The ends of the jobs of this machine for which callers wait.
+        self._exits = Exits(lambda job_id: asyncio.create_task(self._poll_ended(job_id)))
+        self._finishing = Finishing(self.recorder, self.backend_of, self._log)
         # Running polls by profile.
         self._polls: dict[str, asyncio.Task[None]] = {}
         # Poll tasks started by the initial refresh.
@@ -75,11 +79,11 @@ class Watcher:
         self._task: asyncio.Task[None] | None = None
         # Finished jobs whose metrics were read again.
         self._read_again: set[str] = set()
-        # The kinds of errors that were logged.
-        self._logged: set[str] = set()
 
     async def start(self) -> None:
         """Poll every active job, and continue in the background."""
+        for job in await asyncio.to_thread(unpublished_jobs, self.home, self.store):
+            self._finishing.start(self._watched_job(job))
         self._first_polls, self._started_at = await self.poll_once(0), time.monotonic()
         self._task = asyncio.create_task(self._run(), name="jupyter-pai watcher")
 
@@ -89,11 +93,12 @@ class Watcher:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         self.recorder.stop()
-        for task in (*self._polls.values(), *self._finishing.values()):
+        self._exits.close()
+        for task in self._polls.values():
             task.cancel()
         for watch in self._watches.values():
-            watch.remote.optional.cancel()
-        tasks = (*self._polls.values(), *self._finishing.values(), *self._busy.values())
+            watch.cancel()
+        tasks = (*self._polls.values(), *self._finishing.cancel(), *self._busy.values())
         await asyncio.gather(*tasks, return_exceptions=True)
         self.recorder.close()
         for watch in self._watches.values():
@@ -122,9 +127,10 @@ class Watcher:
 
     def _watched_job(self, job: Job, lease: Lease | None = None, secrets: JobSecrets | None = None) -> WatchedJob:
         folder = self.home.job(job.id)
-        secrets = secrets or JobSecrets(folder, job.spec.secrets, self.secrets)
+        secrets = secrets or JobSecrets(folder, job.spec.secrets, self.secrets, of_file=lambda: of_job_file(job))
         remote = RemoteSync(folder, self.store, self.timings, event_files_of(job, folder, self.storages.of), secrets)
-        return WatchedJob(job, folder, lease or Lease(folder.lease), remote)
+        publisher = Publisher(folder, self.home.unpublished / job.id, self.timings, secrets.text)
+        return WatchedJob(job, folder, lease or Lease(folder.lease), remote, publisher)
 
     def read_again(self, job: Job) -> None:
         """Read the metrics of a finished job again in the background, once: their cursor is damaged."""
@@ -148,22 +154,16 @@ class Watcher:
         return bool(watch and watch.is_unstored) or self.store.jobs.status(job_id).ended
 
     @contextmanager
-    def watch(self, job_id: str, *, details: bool = True) -> Iterator[None]:
-        """Poll this job more often within the block. `details`: also fetch its events, metrics and
-        resource usage."""
-        counters = [self._watchers, self._viewers] if details else [self._watchers]
-        for counter in counters:
-            counter[job_id] += 1
-        if watch := self._watches.get(job_id):
-            watch.next_poll = min(watch.next_poll, watch.last_poll + self.timings.refresh)
-        self._wake.set()
-        try:
-            yield
-        finally:
-            for counter in counters:
-                counter[job_id] -= 1
-                if not counter[job_id]:
-                    del counter[job_id]
+    def watch(self, job_id: str, *, details: bool = True) -> Iterator[asyncio.Event]:
+        """Poll this job more often within the block. `details`: also fetch its events, metrics and resource usage.
+
+        The event is set when the end of the job is stored.
+        """
+        with self._waiting.count(job_id, details=details) as ended:
+            if watch := self._watches.get(job_id):
+                watch.next_poll = min(watch.next_poll, watch.last_poll + self.timings.refresh)
+            self._wake.set()
+            yield ended
 
     def request_refresh(self, job_id: str, *, stays: bool = False) -> None:
         """Poll a job again if its data is old. With `stays`, keep it fresh for some seconds."""
@@ -177,8 +177,7 @@ class Watcher:
     async def ensure_fresh(self, job: Job, *, details: bool = False) -> None:
         """Fetch the current data of a remote job before it is read. Gives up after `fresh_timeout`. `details`: also its
         events, metrics and resource usage."""
-        if task := self._finishing.get(job.id):
-            await asyncio.wait([task], timeout=self.timings.fresh_timeout)
+        await self._finishing.wait_read(job.id, self.timings.fresh_timeout)
         watch = self._watches.get(job.id)
         if watch is None or Capability.RUNS_HERE in self.backend_of(job).capabilities:
             return
@@ -187,12 +186,6 @@ class Watcher:
             async with asyncio.timeout(self.timings.fresh_timeout):
                 while (remote.detailed_at if details else remote.synced_at) < begun and job.id in self._watches:
                     await asyncio.sleep(self.timings.watched)
-
-    def _log(self, error: Exception) -> None:
-        """Log a recurring error once, unless the process is about to end."""
-        if not at_exit(error) and (kind := _kind_of(error)) not in self._logged:
-            self._logged.add(kind)
-            _log.error("%s", error, exc_info=None if isinstance(error, (PaiError, OSError)) else error)
 
     def _schedule(self, watch: WatchedJob, when: float) -> None:
         """Poll a job at a time of the monotonic clock."""
@@ -203,7 +196,7 @@ class Watcher:
 
     def _is_watched(self, watch: WatchedJob) -> bool:
         """Return whether a caller waits for the job, in this process or another."""
-        return watch.job.id in self._watchers or watch.is_watched_elsewhere()
+        return watch.job.id in self._waiting.watchers or watch.is_watched_elsewhere()
 
     def _pace(self, watch: WatchedJob) -> float:
         """Return the factor of the interval between polls: new jobs are polled more often."""
@@ -212,12 +205,12 @@ class Watcher:
 
     def _shows_details(self, watch: WatchedJob) -> bool:
         """Return whether a user looks at more than the log of a job, in this process or possibly in another."""
-        return watch.job.id in self._viewers or watch.is_watched_elsewhere()
+        return watch.job.id in self._waiting.viewers or watch.is_watched_elsewhere()
 
     async def _run(self) -> None:
         due = 0.0
         while True:
-            watched = self._watchers.keys() & self._watches.keys()
+            watched = self._waiting.watchers.keys() & self._watches.keys()
             self._wakes_at = min(due, self._next_poll)
             pause = max(self._wakes_at - time.monotonic(), 0.0)
             # New jobs and new watchers wake the loop at once. (Python 3.11's `wait_for` may swallow a cancellation.)
@@ -279,11 +272,13 @@ class Watcher:
             active = [w.job.remote_id or w.job.id for w in watches if w.job.remote_id not in final]
             reports = final | (await backend.poll(active) if active else {})
             for watch in watches:
+                if not is_remote and watch.job.id in self._waiting.watchers:
+                    self._exits.add(watch.job.id, backend.exit_of)
                 lost = Report(JobStatus.LOST, reason=_("The platform no longer has the job."))
                 report = reports.get(watch.job.remote_id or watch.job.id, lost)
                 report = await watch.remote.secrets.report(report) if is_remote else report
                 watch.report, watch.last_error = report, ""
-                watched = is_remote and self._is_watched(watch)
+                watched = is_remote and (watch.publishes(backend) or self._is_watched(watch))
                 if (news := watch.has_news()) or watched or self.recorder.has_changes(watch, report):
                     self._busy[watch.job.id] = asyncio.create_task(self._process(watch, backend, report, news))
                     tasks.append(self._busy[watch.job.id])
@@ -295,6 +290,17 @@ class Watcher:
             del self._polls[profile]
         if tasks:
             await asyncio.wait(tasks)
+
+    async def _poll_ended(self, job_id: str) -> None:
+        """Poll a job whose process has ended, after the running poll of its profile."""
+        while watch := self._watches.get(job_id):
+            profile = watch.job.profile
+            running = self._busy.get(job_id) or self._polls.get(profile)
+            if not running:
+                if watch.is_owned:
+                    self._polls[profile] = asyncio.create_task(self._poll_profile(profile, [watch]))
+                return
+            await asyncio.wait([running])
 
     async def _set_next_poll(self, backend: Backend, watches: Sequence[WatchedJob]) -> list[WatchedJob]:
         """Schedule the next poll of jobs. Return the ones that exist on the platform."""
@@ -322,8 +328,8 @@ class Watcher:
         """Store why a platform did not respond. The status of its jobs stays."""
         self._log(error)
         # For errors of one kind, only the request id in the message differs.
-        for watch in [watch for watch in watches if watch.last_error != _kind_of(error)]:
-            watch.last_error, job = _kind_of(error), watch.job
+        for watch in [watch for watch in watches if watch.last_error != kind_of(error)]:
+            watch.last_error, job = kind_of(error), watch.job
             with contextlib.suppress(PaiError):  # The profile was removed; its jobs wait until it is back.
                 if Capability.RUNS_HERE not in self.backend_of(job).capabilities:
                     report = Report(job.status, job.platform_status, error.message, error.fix)
@@ -334,10 +340,10 @@ class Watcher:
             watched, details = self._is_watched(watch), self._shows_details(watch)
             if not await self.recorder.process(watch, backend, report, news=news, watched=watched, details=details):
                 self._schedule(watch, time.monotonic() + self.timings.incomplete_retry)
-            if watch.is_done and not watch.remote.is_settled:
-                self._finish(watch)
-            elif watch.is_done:
-                self._drop(watch)
+            if watch.is_done:
+                (self._drop if watch.is_settled else self._finish)(watch)
+        except CredentialsError as error:
+            await self._record_error([watch], error)
         except Exception as error:
             if at_exit(error):
                 return
@@ -348,20 +354,18 @@ class Watcher:
             del self._busy[watch.job.id]
 
     def _finish(self, watch: WatchedJob) -> None:
-        """Complete the optional data of a finished job in the background, with its lease."""
-        self._watches.pop(watch.job.id, None)
-        task = self._finishing[watch.job.id] = asyncio.create_task(self.recorder.finish(watch))
-        task.add_done_callback(lambda task: self._finished(watch, task))
-
-    def _finished(self, watch: WatchedJob, task: asyncio.Task[None]) -> None:
-        self._finishing.pop(watch.job.id, None)
-        watch.lease.release()
-        if not task.cancelled() and isinstance(error := task.exception(), Exception):
-            self._log(error)
+        """Complete a finished job in the background, with its lease."""
+        self._forget(watch)
+        self._finishing.start(watch)
 
     def _drop(self, watch: WatchedJob) -> None:
         watch.lease.release()
+        self._forget(watch)
+
+    def _forget(self, watch: WatchedJob) -> None:
         self._watches.pop(watch.job.id, None)
+        self._exits.discard(watch.job.id)
+        self._waiting.end(watch.job.id)
 
     def _owns(self, job_id: str, watch: WatchedJob, stored: tuple[str, str] | None) -> bool:
         """Return whether this process watches the job. `stored` is its status and remote id in the store."""
@@ -388,13 +392,7 @@ class Watcher:
             return False
         if not is_owner and watch.is_owned:  # Drop its state, since another process watches the job now.
             self._add(watch.job, watch.lease)
-        if not is_owner and job_id in self._watchers:
+        if not is_owner and job_id in self._waiting.watchers:
             watch.mark_watched()
         watch.is_owned = is_owner
         return is_owner
-
-
-def _kind_of(error: Exception) -> str:
-    """Return a key for equal errors: the platform's code if there is one, otherwise the whole error."""
-    code = error.details.get("code") if isinstance(error, PaiError) else None
-    return f"{type(error).__name__} {code}" if code else repr(error)

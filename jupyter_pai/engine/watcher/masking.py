@@ -1,8 +1,8 @@
 """Masks the secrets of a remote job in all that is fetched from its platform.
 
 The values of the submit count. They are kept in memory only. Another process that continues to watch the job reads the
-user's stored secrets, and compares them with salted digests that the submit wrote into the job's folder. If a value is
-missing or has changed, log, events and metrics are not fetched until it is stored again.
+user's stored secrets, and those of the job file, and compares them with salted digests that the submit wrote into the
+job's folder. If a value is missing or has changed, log, events and metrics are not fetched until it is there again.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 
+from ...backends import load_backends
 from ...backends.reports import LogPiece, Report
 from ...config.secret_store import SecretStore
 from ...core.errors import BadInput, PaiError
@@ -25,6 +27,7 @@ from ...core.i18n import Message, _
 from ...core.secret import Secret
 from ...core.secret_filter import SecretFilter
 from ...jobs.events import PlatformEvent
+from ...jobs.job import Job
 from ...jobs.state_dir import JobFolder
 
 # The digests detect a changed value. They are slow and short, so that a value cannot be found from its digest.
@@ -43,9 +46,15 @@ def _digest(value: Secret, salt: bytes) -> str:
     return hashlib.pbkdf2_hmac("sha256", value.open().encode(), salt, _ROUNDS)[:_BYTES].hex()
 
 
+def of_job_file(job: Job) -> Mapping[str, Secret]:
+    """Return the secrets in the job file of a job. May block."""
+    backend = load_backends().get(job.backend)
+    return backend.job_file_secrets(job.spec) if backend else {}
+
+
 class JobSecrets:
-    """The secrets of one remote job. `names` maps variables to names in `store`; `values` are those of its submit, if
-    this process has submitted it."""
+    """The secrets of one remote job. `names` maps variables to names in `store`; `of_file` returns those of its job
+    file; `values` are all of its submit, if this process has submitted it."""
 
     def __init__(
         self,
@@ -53,9 +62,15 @@ class JobSecrets:
         names: Mapping[str, str] | None = None,
         store: SecretStore | None = None,
         values: Mapping[str, Secret] | None = None,
+        of_file: Callable[[], Mapping[str, Secret]] | None = None,
     ) -> None:
         self.folder = folder
         self.names = names or {}
+        self._of_file = of_file
+        # The names of those in the job file: only the digests have them.
+        self._file_names: Collection[str] = ()
+        with suppress(OSError, ValueError, TypeError):  # A damaged file affects its job only.
+            self._file_names = self._digests().keys() - self.names.keys() if of_file else ()
         self.store = store or SecretStore()
         self.problem: PaiError | None = None
         self._filter = _filter_of(values) if values else None
@@ -65,13 +80,18 @@ class JobSecrets:
     async def load(self) -> bool:
         """Read the values, if they are needed and not known yet. Return whether everything can be masked; if not,
         `problem` tells why."""
-        if self.names and self._filter is None:
+        if self._exist and self._filter is None:
             await asyncio.to_thread(self._load)
-        return not self.names or self._filter is not None
+        return not self._exist or self._filter is not None
+
+    @property
+    def _exist(self) -> bool:
+        return bool(self.names or self._file_names or self._filter)
 
     def _load(self) -> None:
         try:
-            values = self.store.open(self.names)
+            of_file = self._of_file() if self._of_file and self._file_names else {}
+            values = self.store.open(self.names) | {name: of_file.get(name, Secret("")) for name in self._file_names}
             opened = {variable: value.open() for variable, value in values.items()}
             if opened != self._rejected:
                 self._rejected = opened
@@ -82,18 +102,22 @@ class JobSecrets:
 
     def _check(self, values: Mapping[str, Secret]) -> None:
         """Raise BadInput if a value is not the one of the submit. An imported job has no digests."""
-        try:
-            digests = json.loads(self.folder.secrets.read_text("utf-8"))
-        except FileNotFoundError:
-            return
-        for variable, value in values.items():
+        digests = self._digests()
+        for variable, value in values.items() if digests else ():
             salt, digest = digests[variable]
             if _digest(value, bytes.fromhex(salt)) != digest:
-                name = self.names[variable]
+                name = self.names.get(variable, variable)
+                fix = _("Store the earlier value again: %pai secret set {name}").format(name=name)
                 raise BadInput(
                     _("The secret `{name}` has another value than at the submit.").format(name=name),
-                    fix=_("Store the earlier value again: %pai secret set {name}").format(name=name),
+                    fix=fix if variable in self.names else _("Write the earlier value into the job file again."),
                 )
+
+    def _digests(self) -> dict[str, tuple[str, str]]:
+        try:
+            return dict(json.loads(self.folder.secrets.read_text("utf-8")))
+        except FileNotFoundError:
+            return {}
 
     def new_filter(self) -> SecretFilter | None:
         """Return a filter for one log, after `load`; None for a job without secrets."""
@@ -101,7 +125,7 @@ class JobSecrets:
 
     def text(self, text: str) -> str:
         """Return a text of the platform with its secrets masked; an empty one if the values are unknown."""
-        if not self.names:
+        if not self._exist:
             return text
         if self._filter is None:
             return ""
@@ -119,7 +143,7 @@ class JobSecrets:
     async def report(self, report: Report) -> Report:
         """Return a report with its secrets masked. Without their values, it has no texts of the platform but the
         problem."""
-        if not self.names:
+        if not self._exist:
             return report
         await self.load()
         if problem := self.problem:

@@ -56,6 +56,8 @@ class OptionalReads:
         self.secrets = secrets
         # Set when the job is watched.
         self.points: RemoteMetrics | None = None
+        # The metrics are sent to the platform: it has none of its own, and those of event files are needed at once.
+        self.publishes = False
         # Why data of a finished job is incomplete, by kind.
         self.notes: dict[str, str] = {}
         # The next fetch of each kind, by the monotonic clock; never after the last one of a finished job.
@@ -71,10 +73,11 @@ class OptionalReads:
         }
         if files := self.event_files:
             fetches["event_files"] = lambda: asyncio.to_thread(files.refresh)
-        if with_points and (points := self.points):
+        if with_points and not self.publishes and (points := self.points):
             fetches["points"] = lambda: points.sync(backend, remote_id, ended=ended)
         for kind, fetch in fetches.items():
-            if (ended or details) and self._is_due(kind, ended=ended):
+            wanted = ended or details or (self.publishes and kind == "event_files")
+            if wanted and self._is_due(kind, ended=ended):
                 earlier = self._tasks.get(kind)
                 self._tasks[kind] = asyncio.create_task(self._run(kind, fetch, earlier, ended=ended))
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ...backends.base import Backend
 from ...backends.reports import LogPiece
-from ...core.errors import EngineError, PaiError
+from ...core.errors import CredentialsError, EngineError, PaiError
 from ...core.filesystem import replace_file
 from ...core.i18n import _
 from ...jobs.instances import Instance, read_instances, write_instances
@@ -243,10 +243,11 @@ class RemoteSync:
         return now - self._quiet_since >= self.timings.log_quiet
 
     def _handle_error(self, error: PaiError, *, ended: bool) -> bool:
-        """Raise the error, unless the job has finished and its log will never be available."""
+        """Raise the error, unless the job has finished and its log will never be available: it is after a login."""
         self._failed += 1
         self.secrets.mask_error(error)
-        if ended and (self._failed >= _ATTEMPTS or not isinstance(error, EngineError)):
+        is_final = self._failed >= _ATTEMPTS or not isinstance(error, EngineError)
+        if ended and is_final and not isinstance(error, CredentialsError):
             self.note = _("Its log may be incomplete: {error}").format(error=error.message)
             return True
         raise error

@@ -37,6 +37,8 @@ class Timings:
     samples: float = 30.0
     event_files: float = 5.0
     points: float = 30.0
+    # Between two sends of metric points to a platform.
+    publish: float = 10.0
     # The end of a remote job waits this long for these; then they are requested again after these pauses.
     optional: float = 1.0
     optional_retries: tuple[float, ...] = (0.3, 2.0, 8.0)
@@ -44,3 +46,10 @@ class Timings:
     log_quiet: float = 0.4
     # Staged inputs wait this long for their submit.
     staged: float = 600.0
+    # Between two searches for runs of workflows that no process conducts, and two checks for a request to stop one.
+    runs: float = 3.0
+    run_stops: float = 1.0
+    # After a temporary error of a step's submit: the first and the longest pause, and the time after which it fails.
+    resubmit: float = 1.0
+    resubmit_longest: float = 60.0
+    resubmit_patience: float = 1800.0

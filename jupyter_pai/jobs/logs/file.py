@@ -27,9 +27,10 @@ _RESOLUTION = 0.1
 INSIDE_CHARACTERS = bytes(range(0x80, 0xC0))
 
 
-def instances(folder: Path) -> list[str]:
-    """Return the instances that have a log, ordered by rank."""
-    return sorted(sizes(folder), key=lambda name: (len(name), name))
+def instances(folder: Path, order: Sequence[str] = ()) -> list[str]:
+    """Return the instances that have a log, ordered by rank. `order` has the names of a job with roles."""
+    ranks = {name: rank for rank, name in enumerate(order)}
+    return sorted(sizes(folder), key=lambda name: (ranks.get(name, len(ranks)), len(name), name))
 
 
 def sizes(folder: Path) -> dict[str, int]:

@@ -69,9 +69,9 @@ class LogView:
             times.update()
         return times
 
-    def page(self, line: int, n: int, *, before: int | None = None) -> dict[str, Any]:
+    def page(self, line: int, n: int, *, before: int | None = None, times: bool = False) -> dict[str, Any]:
         """Return up to `n` lines from `line`, or the last ones before the line `before`, as `LogPage`. Fewer if they
-        are very long."""
+        are very long. `times`: with the arrival time of each line."""
         if before is None:
             first, rows = line, self._read(line, n)
         else:
@@ -95,7 +95,16 @@ class LogView:
             "instances": [self.logs[rank].path.name for rank, _one in rows] if self._merged else [],
             "ends": ends,
             "open": is_open,
+            "times": self._times(first, len(rows)) if times else [],
         }
+
+    def _times(self, line: int, n: int) -> list[float]:
+        found: list[float] = []
+        for rank, first, count in self.order.runs(line, n):
+            known = self._stretches(self.logs[rank])
+            entries = (max(bisect_right(known.lines, own) - 1, 0) for own in range(first, first + count))
+            found += [known.times[entry] if known.times else 0.0 for entry in entries]
+        return found
 
     def _read(self, line: int, n: int) -> list[tuple[int, Line]]:
         rows: list[tuple[int, Line]] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -22,6 +23,8 @@ from .series import DETECTED, PATTERN, REPORT, Cursor, MetricSource, Piece, Seri
 if TYPE_CHECKING:
     import regex
 
+_log = logging.getLogger(__name__)
+
 _CHUNK = 1 << 20
 # The CPU time of a pattern in seconds, replenished by each byte scanned. A pattern that exceeds it, through
 # backtracking or by being slow for long, is disabled.
@@ -32,10 +35,18 @@ _REPORT = "[pai] {"
 
 class LogMetricSource(MetricSource):
     """Reads the log of each instance. The keys of the cursor are the names of instances. `detects`: also find metrics
-    without a definition."""
+    without a definition. `order`: the names of instances by rank, for a job with roles."""
 
-    def __init__(self, folder: Path, definitions: Sequence[MetricDefinition], *, detects: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        definitions: Sequence[MetricDefinition],
+        *,
+        detects: bool = False,
+        order: Sequence[str] = (),
+    ) -> None:
         self.folder = folder
+        self.order = order
         self.patterns = {definition.name: definition.regex for definition in definitions}
         self.scanner = LogMetricScanner(definitions)
         self.detects = detects
@@ -47,7 +58,7 @@ class LogMetricSource(MetricSource):
     def advance(self, writer: SeriesWriter, *, ended: bool) -> bool:
         """Read a chunk of each log, up to the last line end, or to the last byte if the job has ended."""
         complete = True
-        for rank, instance in enumerate(instances(self.folder)):
+        for rank, instance in enumerate(instances(self.folder, self.order)):
             log = LogFile(self.folder, instance)
             data = log.read(writer.at.offsets.get(instance, 0), _CHUNK)
             is_end = ended and len(data) < _CHUNK
@@ -127,6 +138,14 @@ def compile_pattern(definition: MetricDefinition) -> regex.Pattern[str]:
     return pattern
 
 
+def _compile_or_none(definition: MetricDefinition) -> regex.Pattern[str] | None:
+    try:
+        return compile_pattern(definition)
+    except SpecError as error:
+        _log.warning("The metric is not read: %s", error.message)
+        return None
+
+
 class LogPoint(NamedTuple):
     """A point of a metric. `offset` is the byte offset of its line, `step` is None if the points are counted."""
 
@@ -160,7 +179,10 @@ class LogMetricScanner:
     """Scans a log for metrics, chunk by chunk."""
 
     def __init__(self, definitions: Iterable[MetricDefinition]) -> None:
-        self.patterns = {definition.name: compile_pattern(definition) for definition in definitions}
+        # They were checked at the submit; a damaged spec has invalid ones.
+        self.patterns = {
+            definition.name: pattern for definition in definitions if (pattern := _compile_or_none(definition))
+        }
         self._left = dict.fromkeys(self.patterns, _SECONDS)
 
     def scan(self, data: bytes, offset: int) -> LogMetrics:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -9,6 +10,9 @@ from ...core.filesystem import read_at
 from ..events import MetricPoint, json_number
 from .resource_samples import METRICS, RECORD
 from .series import Columns, Source
+
+# The most points of a metric in one message.
+_MOST_POINTS = 1 << 14
 
 
 class PointSource(Protocol):
@@ -117,3 +121,20 @@ class ResourceUsage:
         # Missing for a queued job, or a platform without samples.
         data = read_at(self.path, start * RECORD.size, None if end is None else max(end - start, 0) * RECORD.size)
         return list(RECORD.iter_unpack(data[: len(data) // RECORD.size * RECORD.size]))
+
+
+def new_points(
+    metrics: Mapping[str, Metric], counts: Mapping[str, int], sources: Mapping[str, str], most: int
+) -> dict[str, dict[str, Any]]:
+    """Return the next points of each metric after the first `counts` ones, or all points if they have another source
+    than those."""
+    points = {}
+    for name, (source, n, kind) in metrics.items():
+        start = counts.get(name, 0)
+        if start > n or sources.get(name, kind) != kind:
+            start = 0
+        if start < n:
+            part = read_columns(source, name, start, n if most else min(n, start + _MOST_POINTS), most=most)
+            if part["end"] > start:
+                points[name] = {"source": kind} | part
+    return points

@@ -28,7 +28,7 @@ from ...core.i18n import _
 from ..state_dir import room_fix
 from .connections import Readers, connect, file_of, memory, run
 from .reserve import Reserve
-from .schema import migrate
+from .schema import check_schema, damage, migrate, sqlite_error
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -165,12 +165,18 @@ class Database:
         connection = connect(self.path, writer=True)
         with on_failure(connection.close):
             file = file_of(self.path)
-            is_new, count = run(connection, lambda db: (migrate(db), self._fill(db)))
+            is_new, count = run(connection, self._complete)
         self._connection, self._file = connection, file
         if count:
             text = "The database was rebuilt from" if is_new else "The database was completed by"
             _log.warning("%s the files of %d jobs.", text, count)
         return connection
+
+    def _complete(self, db: sqlite3.Connection) -> tuple[bool, int]:
+        """Bring the tables up to date and add missing rows. Return whether the file is new, and the number of rows."""
+        is_new = migrate(db)
+        check_schema(db)
+        return is_new, self._fill(db)
 
     def _repair(self) -> None:
         """Replace a damaged file, unless another process already has."""
@@ -192,7 +198,7 @@ class Database:
         try:
             guard = open(self.path.with_suffix(".lock"), "w")
         except OSError as error:
-            raise _error(str(error), sqlite3.SQLITE_CANTOPEN) from error
+            raise sqlite_error(str(error), sqlite3.SQLITE_CANTOPEN) from error
         with guard:
             filesystem.lock(guard.fileno(), fcntl.LOCK_EX)
             yield
@@ -265,9 +271,9 @@ def storable(value: Any) -> Any:
 
 
 def _is_damaged(error: sqlite3.Error) -> bool:
-    """Return whether an error means a damaged or foreign file."""
+    """Return whether an error may mean a damaged or foreign file. SQLITE_ERROR is that of a missing table or column."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "no such table" in str(error)
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 
 
 def _check(db: sqlite3.Connection) -> None:
@@ -278,17 +284,6 @@ def _check(db: sqlite3.Connection) -> None:
     """
     if (result := db.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
         raise damage(result)
-
-
-def damage(message: str) -> sqlite3.DatabaseError:
-    """Return the error for a damaged file."""
-    return _error(message, sqlite3.SQLITE_CORRUPT)
-
-
-def _error(message: str, code: int) -> sqlite3.DatabaseError:
-    error = sqlite3.DatabaseError(message)
-    error.sqlite_errorcode = code
-    return error
 
 
 def _set_aside(path: Path) -> Path:

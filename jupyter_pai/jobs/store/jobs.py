@@ -20,10 +20,11 @@ from ..limits import MOST_LABELS
 from ..state_dir import FULL, JobFolder, JobRecord, state_errors
 from . import mending
 from .connections import is_replaced, snapshot
-from .database import Database, StoreTable, damage, query, storable, transaction
+from .database import Database, StoreTable, query, storable, transaction
 from .events import add_event
 from .query import JobFilter
 from .rows import delete as delete_rows, detail_of, insert, insert_labels, read_rows, record_of, row_of
+from .schema import damage
 
 _log = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ...core.filesystem import replace_file
 from ..state_dir import JobFolder, JobRecord, recorded_jobs
-from .database import damage
 from .rows import StoredJob, delete, insert, read_rows, record_of
+from .schema import damage
 
 _log = logging.getLogger(__name__)
 

@@ -26,7 +26,8 @@ Part = tuple[str, list[object]]
 
 class JobFilter:
     """A selection of jobs, combined with AND: one of `statuses`, a name that contains `name`, all of `labels`, one of
-    `backends`, a `notebook` path, a `script` path, or a `folder` of code for jobs submitted outside notebooks.
+    `backends`, a `notebook` path, a `script` path, a `folder` of code for jobs submitted outside notebooks, or the run
+    of a `workflow`. `folded`: of the matching jobs of each run only the newest.
 
     `sort` is one of `SORTS`, or ``hp:NAME`` for the value of a hyperparameter, numbers before other texts. Jobs without
     a value come last in both directions. Equal jobs are ordered newest first, or oldest first when descending.
@@ -45,6 +46,9 @@ class JobFilter:
         notebook: str = "",
         script: str = "",
         folder: str = "",
+        workflow: str = "",
+        *,
+        folded: bool = False,
     ) -> None:
         self.limit = limit
         self.offset = offset
@@ -57,20 +61,24 @@ class JobFilter:
             ("notebook = ?", [notebook] if notebook else []),
             (_SPEC.format(f"{_FOLDER} || '/' || json_extract({_FIELDS}, '$.entry_point')"), [script] if script else []),
             (f"notebook = '' AND {_SPEC.format(_FOLDER)}", [folder] if folder else []),
+            ("workflow = ?", [workflow] if workflow else []),
         ]
         own = [condition for condition, values in conditions if values]
         texts = [text for _condition, values in conditions for text in values]
         texts += [text for pair in (labels or {}).items() for text in pair]
-        self._own = " AND ".join(own)
         self._labels = [_LABEL] * len(labels or {})
         self.arguments: list[object] = [storable(text) for text in texts]
         self.where = " AND ".join(["1", *own, *(f"id IN ({label})" for label in self._labels)])
+        if folded:
+            newest = f"SELECT max(rowid) FROM job WHERE workflow != '' AND {self.where} GROUP BY workflow"
+            self.where += f" AND (workflow = '' OR rowid IN ({newest}))"
+            self.arguments *= 2
+        # Labels alone have a faster query.
+        self._is_labels_only = bool(self._labels) and not own and not folded
 
     def ids(self) -> str:
         """Return a query for the ids of all matching jobs, in any order."""
-        if self._own or not self._labels:
-            return f"SELECT id FROM job WHERE {self.where}"
-        return " INTERSECT ".join(self._labels)
+        return " INTERSECT ".join(self._labels) if self._is_labels_only else f"SELECT id FROM job WHERE {self.where}"
 
     def parts(self) -> Iterator[Part]:
         """Return queries whose results, concatenated, are the ids in the requested order. An index covers each
@@ -92,7 +100,7 @@ class JobFilter:
                 )
 
     def _by_hyperparameter(self, name: str, way: str, back: str) -> Iterator[Part]:
-        here = f"AND job_id IN ({self.ids()})" if self.arguments else ""
+        here = f"AND job_id IN ({self.ids()})" if self.where != "1" else ""
         order = f"number {way}, value {way}, submitted_at {back}, job_id {way}"
         for condition in ("IS NOT NULL", "IS NULL"):
             yield (

@@ -1,11 +1,14 @@
-"""The tables of the database and their migrations."""
+"""The tables of the database, their migrations, and a check of a file's tables."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import sqlite3
 
 from ...core.errors import StateError
 from ...core.i18n import _
+from .connections import memory
 
 # `user_version` of a database is the number of migrations applied. Never change a released one.
 _MIGRATIONS = (
@@ -65,7 +68,15 @@ _MIGRATIONS = (
     """,
     # Texts of jobs are stored with their originals. Raises the version so that older releases refuse the file.
     "",
+    # The run of a workflow to which a job belongs.
+    """
+    ALTER TABLE job ADD COLUMN workflow TEXT NOT NULL DEFAULT '';
+    CREATE INDEX job_by_workflow ON job (workflow) WHERE workflow != '';
+    """,
 )
+
+# A version that no release will reach.
+_NO_VERSION = 1000
 
 
 def migrate(db: sqlite3.Connection) -> bool:
@@ -73,8 +84,11 @@ def migrate(db: sqlite3.Connection) -> bool:
 
     Raises:
         StateError: if the file has a newer version.
+        sqlite3.DatabaseError: if it is damaged.
     """
     version = int(db.execute("PRAGMA user_version").fetchone()[0])
+    if not 0 <= version < _NO_VERSION:
+        raise damage(f"version {version}")
     if version > len(_MIGRATIONS):
         raise StateError(
             _("The state folder was written by a newer version of jupyter-pai."),
@@ -87,6 +101,42 @@ def migrate(db: sqlite3.Connection) -> bool:
     if version < len(_MIGRATIONS):
         db.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
     return version == 0
+
+
+def check_schema(db: sqlite3.Connection) -> None:
+    """Compare the tables and indexes of a migrated file with our own: a damaged byte can rename a column, and the file
+    is consistent nevertheless.
+
+    Raises:
+        sqlite3.DatabaseError: if one is missing or different.
+    """
+    if different := _own_schema() - _schema(db):
+        raise damage(f"schema of {min(different)[0]}")
+
+
+@functools.cache
+def _own_schema() -> frozenset[tuple[str, str]]:
+    with contextlib.closing(memory()) as db:
+        migrate(db)
+        return _schema(db)
+
+
+def _schema(db: sqlite3.Connection) -> frozenset[tuple[str, str]]:
+    """Return the name and the statement of each table and index. Blanks in statements vary between releases."""
+    rows = db.execute("SELECT name, ifnull(sql, '') FROM sqlite_master")
+    return frozenset((str(name), " ".join(str(sql).split())) for name, sql in rows)
+
+
+def damage(message: str) -> sqlite3.DatabaseError:
+    """Return the error for a damaged file."""
+    return sqlite_error(message, sqlite3.SQLITE_CORRUPT)
+
+
+def sqlite_error(message: str, code: int) -> sqlite3.DatabaseError:
+    """Return an error with a code of SQLite."""
+    error = sqlite3.DatabaseError(message)
+    error.sqlite_errorcode = code
+    return error
 
 
 def number_of(text: str) -> float | None:

@@ -7,11 +7,11 @@ from ...core.i18n import N_
 from ..absent import absent_names
 from ..inputs import DatasetConfig
 from ..options import ExperimentConfig, InstanceSpec, ResourceType, SpotSpec, SpotStrategy, UserVpcConfig
-from .custom_job import CustomJob
 from .training_job import TrainingJob, TrainingJobStatus
 
 if TYPE_CHECKING:
     from .algorithm_spec import AlgorithmSpec, Channel, CodeDir, HyperParameterDefinition, OssLocation
+    from .custom_job import CustomJob
 
 __all__ = [
     "AlgorithmSpec",
@@ -37,12 +37,17 @@ _ABSENT = {
     "UriInput": N_("Pass the URI: fit({'train': 'oss://…'})"),
     "UriOutput": N_("Read the URI of a channel: job.output_path('model')"),
 }
-# Imported on demand: pydantic takes long.
-_DEFINITIONS = ("AlgorithmSpec", "Channel", "CodeDir", "HyperParameterDefinition", "OssLocation")
+# Imported on demand: their modules take long, or import this package.
+_ON_DEMAND = {
+    **dict.fromkeys(
+        ("AlgorithmSpec", "Channel", "CodeDir", "HyperParameterDefinition", "OssLocation"), ".algorithm_spec"
+    ),
+    "CustomJob": ".custom_job",
+}
 _absent = absent_names(_ABSENT)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _DEFINITIONS:
-        return getattr(import_module(".algorithm_spec", __name__), name)
+    if name in _ON_DEMAND:
+        return getattr(import_module(_ON_DEMAND[name], __name__), name)
     return _absent(name)

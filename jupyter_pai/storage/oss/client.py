@@ -1,4 +1,4 @@
-"""OSS requests: signing with the account's current key, retries, and translation of errors.
+"""OSS requests: signing with the account's current key, and translation of errors.
 
 oss2 and requests are imported with the first request.
 """
@@ -8,44 +8,40 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from email.utils import format_datetime
 from ipaddress import ip_address
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from ...cloud.alibaba.account import AlibabaAccount
-from ...cloud.alibaba.credentials import KeyChain
 from ...cloud.alibaba.error_codes import clock_error, error_of
-from ...cloud.http import is_untrusted, trust, untrusted
-from ...core.errors import BadInput, BucketError, Conflict, PaiError, PermissionDenied, Unreachable
-from ...core.host import is_loopback
+from ...cloud.http import is_untrusted
+from ...core.errors import BadInput, BucketError, Conflict, PaiError, PermissionDenied
 from ...core.i18n import _
 from ...core.plugins import require
+from ..meter import Meter
+from ..objects.client import Object, ObjectClient, Page, Received, SigningKeys, Stored, kept_headers, prepare_session
+from ..objects.transfer import UploadBody, read_body
 from .uri import OssUri
 
-T = TypeVar("T")
-_ATTEMPTS = 6
+_FORBID = {"x-oss-forbid-overwrite": "true"}
+_META = "x-oss-meta-"
+_CRC = "x-oss-hash-crc64ecma"
 # Seconds: to connect, and between two chunks of a response.
 _TIMEOUT = (10.0, 60.0)
-_CONNECTIONS = 32
 _EXPIRED = re.compile(r"InvalidAccessKeyId|SecurityToken")
-# Some have the status 400: those of throttled requests, and of uploads whose body was cut or damaged on the way.
-_PASSING = re.compile(
-    r"Throttl|QpsLimitExceeded|RateLimit|TooManyRequests|SlowDown|RequestTimeout$|ServiceBusy|IncompleteBody|BadDigest"
-)
 # The region in an endpoint, except that of global acceleration.
 _REGION = re.compile(r"//(?:oss|vpc100-oss)-(?!accelerate)([a-z0-9-]+?)(-internal)?\.aliyuncs\.com")
 _PUBLIC = ".aliyuncs.com"
 
-logging.getLogger("stamina").addHandler(logging.NullHandler())
 # At level DEBUG, oss2 logs each request with its signature and token.
 logging.getLogger("oss2").setLevel(logging.WARNING)
 
 
-class OssClient:
-    """OSS with one account. All methods are thread-safe and may block.
+class OssClient(ObjectClient[OssUri]):
+    """OSS with one account.
 
     Raises:
         Unsupported: if the extra `pai` is not installed.
@@ -53,30 +49,73 @@ class OssClient:
 
     def __init__(self, account: AlibabaAccount) -> None:
         require("pai", "oss2", "anycrc")
+        super().__init__(account.keys)
         self.account = account
-        self._keys = _Keys(account.keys)
         self._buckets: dict[tuple[str, str], Any] = {}
         self._lock = threading.Lock()
 
-    def ask(self, uri: OssUri, action: Callable[[Any], T]) -> T:
-        """Return the result of `action` for the `oss2.Bucket` of a URI. Transient errors are retried.
+    def page(self, uri: OssUri, *, after: str = "", token: str = "", most: int = 1000, folders: bool = False) -> Page:
+        start = {"continuation_token": token} if token else {"start_after": after}
+        delimiter = "/" if folders else ""
+        page = self._bucket(uri).list_objects_v2(uri.prefix, delimiter, max_keys=most, **start)
+        objects = [Object(one.key, one.size, float(one.last_modified), one.etag) for one in page.object_list]
+        return Page(objects, page.prefix_list, page.next_continuation_token if page.is_truncated else "")
 
-        Raises:
-            NotFound: if the object does not exist.
-            PaiError: for other errors of OSS.
-        """
-        import stamina
+    def head(self, uri: OssUri) -> Object:
+        head = self._bucket(uri).head_object(uri.key)
+        crc = head.headers.get(_CRC)
+        return Object(
+            uri.key,
+            head.content_length or 0,
+            float(head.last_modified or 0),
+            head.etag or "",
+            int(crc) if crc else None,
+            kept_headers(head.headers, _META),
+        )
 
-        retry = stamina.RetryingCaller(_ATTEMPTS, timeout=None, wait_initial=0.2, wait_max=5.0, wait_jitter=0.5)
-        bucket = self._bucket(uri)
-        try:
-            return retry(self._again, action, bucket)
-        except _errors() as error:
-            raise self._explained(error, uri) from None
+    def get(self, uri: OssUri, start: int, end: int, version: str, meter: Meter | None) -> Received:
+        headers = {"If-Match": f'"{version}"'} if version else {}
+        result = self._bucket(uri).get_object(uri.key, byte_range=(start, end - 1), headers=headers)
+        data = read_body(result.resp.response.raw, end - start, meter, (uri.key, start))
+        return Received(data, result.server_crc)
 
-    def call(self, uri: OssUri, method: str, *arguments: Any, **options: Any) -> Any:
-        """Return the result of a method of the `oss2.Bucket` of a URI. Raises like `ask`."""
-        return self.ask(uri, lambda bucket: getattr(bucket, method)(*arguments, **options))
+    def put(self, uri: OssUri, body: UploadBody, *, overwrite: bool) -> Stored:
+        result = self._bucket(uri).put_object(uri.key, body, headers={} if overwrite else _FORBID)
+        return Stored(result.etag, result.crc)
+
+    def copy(self, uri: OssUri, source: OssUri) -> None:
+        self._bucket(uri).copy_object(source.bucket, source.key, uri.key, headers=_FORBID)
+
+    def delete(self, uri: OssUri) -> None:
+        self._bucket(uri).delete_object(uri.key)
+
+    def delete_many(self, uri: OssUri, keys: Sequence[str]) -> None:
+        self._bucket(uri).batch_delete_objects([*keys])
+
+    def begin(self, uri: OssUri, headers: Mapping[str, str]) -> str:
+        return str(self._bucket(uri).init_multipart_upload(uri.key, headers=dict(headers)).upload_id)
+
+    def put_part(self, uri: OssUri, upload: str, number: int, body: UploadBody) -> Stored:
+        result = self._bucket(uri).upload_part(uri.key, upload, number, body)
+        return Stored(result.etag, result.crc)
+
+    def copy_part(self, uri: OssUri, upload: str, number: int, source: OssUri, start: int, end: int) -> None:
+        self._bucket(uri).upload_part_copy(source.bucket, source.key, (start, end - 1), uri.key, upload, number)
+
+    def parts(self, uri: OssUri, upload: str) -> dict[int, str]:
+        import oss2
+
+        return {one.part_number: one.etag for one in oss2.PartIterator(self._bucket(uri), uri.key, upload)}
+
+    def complete(self, uri: OssUri, upload: str, parts: Mapping[int, str], *, overwrite: bool) -> str:
+        import oss2
+
+        infos = [oss2.models.PartInfo(number, etag) for number, etag in parts.items()]
+        headers = {} if overwrite else dict(_FORBID)
+        return str(self._bucket(uri).complete_multipart_upload(uri.key, upload, infos, headers).etag)
+
+    def abort(self, uri: OssUri, upload: str) -> None:
+        self._bucket(uri).abort_multipart_upload(uri.key, upload)
 
     def bucket(self, uri: OssUri) -> Any:
         """Return the official client's bucket for a URI, with CRC checks enabled, for user code.
@@ -90,7 +129,7 @@ class OssClient:
         key = (self.endpoint(uri), uri.bucket)
         with self._lock:
             if key not in self._buckets:
-                # `transfer` checks CRCs, many times faster.
+                # `objects` checks CRCs, many times faster.
                 self._buckets[key] = self._new_bucket(*key, enable_crc=False)
             return self._buckets[key]
 
@@ -98,15 +137,12 @@ class OssClient:
         import oss2
 
         region = _REGION.search(endpoint)
-        session = oss2.Session(pool_size=_CONNECTIONS)
+        session = oss2.Session()
+        prepare_session(session.session, endpoint, self.account.ca_file)
         # Otherwise requests would replace the signature with a password from ~/.netrc.
         session.session.auth = lambda request: request
-        # Proxies do not apply to this machine.
-        session.session.trust_env = not is_loopback(urlsplit(endpoint).hostname or "")
-        if self.account.ca_file:
-            session.session.mount("https://", _trusting_adapter(self.account.ca_file))
         return oss2.Bucket(
-            oss2.ProviderAuthV4(self._keys),
+            oss2.ProviderAuthV4(_Credentials(self.keys)),
             endpoint,
             name,
             session=session,
@@ -137,26 +173,23 @@ class OssClient:
             )
         return f"https://{uri.endpoint}"
 
-    def _again(self, error: Exception) -> bool:
-        """Return whether to retry after an error."""
+    def errors(self) -> tuple[type[Exception], ...]:
         import oss2
 
-        if not isinstance(error, oss2.exceptions.OssError):
-            return isinstance(error, _errors())
-        if _EXPIRED.search(error.code):
-            return self._keys.are_renewed()
+        return (oss2.exceptions.OssError,)
+
+    def is_transient(self, error: Any) -> bool:
+        import oss2
+
         if isinstance(error, oss2.exceptions.RequestError | oss2.exceptions.InconsistentError):
             return not is_untrusted(str(error))
-        return bool(error.status >= 500 or error.status == 429 or _PASSING.search(error.code))
+        return self.is_refusal_transient(error.status, error.code, _EXPIRED)
 
-    def _explained(self, error: Exception, uri: OssUri) -> PaiError:
+    def explained(self, error: Any, uri: OssUri) -> PaiError:
         import oss2
 
-        key = self.account.keys.now()
         if not isinstance(error, oss2.exceptions.ServerError):
-            body = getattr(error, "body", "") or str(error) or type(error).__name__
-            text, endpoint = key.mask(str(body)), self.endpoint(uri)
-            return untrusted(urlsplit(endpoint).netloc, text) if is_untrusted(text) else _unreachable(endpoint, text)
+            return self.unreachable(uri, str(getattr(error, "body", "") or str(error) or type(error).__name__))
         if skewed := clock_error(error.code, _date(error)):
             return skewed
         if there := error.details.get("Endpoint") or "":
@@ -177,7 +210,7 @@ class OssClient:
                 fix=_("Restore it first in the OSS console."),
                 code=error.code,
             )
-        message = key.mask(error.message or "")
+        message = self.keys.mask(error.message or "")
         result = error_of(error.status, error.code, message, what=str(uri), request_id=error.request_id)
         if isinstance(result, BucketError):
             result.fix = _("Check its name in the URI or in the profile's `oss_bucket_name`.")
@@ -188,35 +221,26 @@ class OssClient:
             )
         return result
 
+    def network_fix(self, host: str) -> str:
+        if "-internal" in host:
+            return _(
+                "This endpoint is only reachable from Alibaba Cloud machines in the same region. Elsewhere, "
+                "omit `-internal`."
+            )
+        return _("Check the network, the proxy (HTTPS_PROXY) and the profile's `oss_endpoint`; then try again.")
 
-class _Keys:
-    """Provides oss2 with the account's key for each signature."""
 
-    def __init__(self, keys: KeyChain) -> None:
+class _Credentials:
+    """Provides oss2 with the key for each signature."""
+
+    def __init__(self, keys: SigningKeys) -> None:
         self._keys = keys
-        self._used = threading.local()
 
     def get_credentials(self) -> Any:
         from oss2.credentials import Credentials
 
-        key = self._used.key = self._keys.now()
+        key = self._keys.now()
         return Credentials(key.id, key.secret.open(), key.token.open() if key.token else "")
-
-    def are_renewed(self) -> bool:
-        """Return whether the account has a newer key than the rejected one with which this thread signed."""
-        self._keys.drop(self._used.key)
-        return not self._keys.now().same(self._used.key)
-
-
-def _errors() -> tuple[type[Exception], ...]:
-    """Return the exceptions that a request can raise."""
-    from xml.etree.ElementTree import ParseError
-
-    import oss2
-    import requests
-    import urllib3
-
-    return oss2.exceptions.OssError, requests.RequestException, urllib3.exceptions.HTTPError, ParseError
 
 
 def _date(error: Any) -> str:
@@ -239,28 +263,3 @@ def _is_path_style(endpoint: str) -> bool:
     except ValueError:
         return "." not in host
     return True
-
-
-def _unreachable(endpoint: str, why: str) -> Unreachable:
-    host = urlsplit(endpoint).netloc
-    fix = _("Check the network, the proxy (HTTPS_PROXY) and the profile's `oss_endpoint`; then try again.")
-    if "-internal" in host:
-        fix = _(
-            "This endpoint is only reachable from Alibaba Cloud machines in the same region. Elsewhere, "
-            "omit `-internal`."
-        )
-    return Unreachable(_("No response from {host}: {why}.").format(host=host, why=why.rstrip(".")), fix=fix)
-
-
-def _trusting_adapter(ca_file: str) -> Any:
-    """Return an adapter of requests that also trusts the authorities of a file."""
-    from requests.adapters import HTTPAdapter
-
-    class TrustingAdapter(HTTPAdapter):
-        def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
-            super().init_poolmanager(*arguments, **options, ssl_context=trust(ca_file))
-
-        def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
-            return super().proxy_manager_for(proxy, **options, ssl_context=trust(ca_file))
-
-    return TrustingAdapter(pool_connections=_CONNECTIONS, pool_maxsize=_CONNECTIONS)

@@ -11,11 +11,13 @@ SDK.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Self
 from urllib.parse import parse_qsl, urlencode
 
 from ...core.errors import BadInput
 from ...core.i18n import _
+from ..objects.uri import ObjectUri
 
 _SCHEME = "oss://"
 # Supported query parameters. Any other question mark belongs to the key.
@@ -27,22 +29,14 @@ _LONGEST_KEY = 1023
 
 
 @dataclass(frozen=True)
-class OssUri:
-    """A bucket, a key (empty for the bucket's root), and the endpoint given in the URI: a host, optionally with a
-    port."""
+class OssUri(ObjectUri):
+    """Also has the endpoint given in the URI: a host, optionally with a port."""
 
-    bucket: str
-    key: str = ""
     endpoint: str = ""
     role_arn: str = ""
 
     @classmethod
-    def parse(cls, uri: str) -> OssUri:
-        """Parse a URI.
-
-        Raises:
-            BadInput: if it is invalid.
-        """
+    def parse(cls, uri: str) -> Self:
         if not uri.startswith(_SCHEME):
             raise BadInput(_("`{uri}` is not an OSS URI.").format(uri=uri), fix=_example())
         rest, query = uri.removeprefix(_SCHEME), {}
@@ -65,20 +59,6 @@ class OssUri:
         host = f"{self.bucket}.{self.endpoint}" if self.endpoint else self.bucket
         query = f"?{urlencode({'role_arn': self.role_arn}, safe=':/')}" if self.role_arn else ""
         return f"{_SCHEME}{host}/{self.key}{query}"
-
-    @property
-    def prefix(self) -> str:
-        """The common prefix of keys below this folder."""
-        return f"{self.key.rstrip('/')}/" if self.key else ""
-
-    def join(self, path: str) -> OssUri:
-        """Return the URI of a path below this folder."""
-        return replace(self, key=self.prefix + path)
-
-    def split(self) -> tuple[OssUri, str]:
-        """Return the parent folder and the path in it, which is empty at the bucket's root."""
-        above, slash, name = self.key.rstrip("/").rpartition("/")
-        return replace(self, key=above + slash), name + "/" * (self.key.endswith("/") and bool(name))
 
 
 def _check_key(uri: str, key: str) -> None:

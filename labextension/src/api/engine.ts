@@ -59,16 +59,20 @@ export class EngineError extends Error {
   }
 }
 
-/** A message for the user, and how to fix the problem. */
+/** A message for the user, and how to fix the problem. `code` names its kind. */
 export interface IErrorMessage {
   readonly message: string;
   readonly fix: string;
+  readonly code?: string;
 }
+
+/** The code of an error of credentials that are missing, wrong or expired. */
+export const CREDENTIALS_ERROR = 'CredentialsError';
 
 /** Return an error as a message with its fix. */
 export function errorMessageOf(error: unknown): IErrorMessage {
-  const fix = error instanceof EngineError ? error.fix : '';
-  return { message: error instanceof Error ? error.message : String(error), fix };
+  const { fix, code } = error instanceof EngineError ? error : { fix: '', code: '' };
+  return { message: error instanceof Error ? error.message : String(error), fix, ...(code && { code }) };
 }
 
 /** Return an error as one text, with its fix. */

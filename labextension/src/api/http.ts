@@ -26,16 +26,31 @@ export class ServerEngine implements IEngine {
     // These listeners live as long as the page.
     ['online', 'offline'].forEach(event => addEventListener(event, () => this.stream.check()));
     document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && this.stream.check());
+    this.stream.watch(({ state }) => {
+      if (state === 'broken') {
+        this.about = null; // The server may start again with another version.
+      }
+    }, new AbortController().signal);
   }
 
   readonly kind = 'server';
 
   call(verb: Verb, parameters: Parameters = {}, body?: unknown): Promise<unknown> {
-    return this.request(verb, parameters, body === undefined ? {} : { body: JSON.stringify(body) });
+    return verb === 'about'
+      ? this.fetchAbout()
+      : this.request(verb, parameters, body === undefined ? {} : { body: JSON.stringify(body) });
   }
 
   sendBytes(verb: Verb, parameters: Parameters, bytes: Blob, signal: AbortSignal): Promise<unknown> {
     return this.request(verb, parameters, { body: bytes, signal }, { 'Content-Type': 'application/octet-stream' });
+  }
+
+  /** Return the version and the names that several parts of a page need, requested once per connection. */
+  private fetchAbout(): Promise<unknown> {
+    return (this.about ??= this.request('about', {}, {}).catch((error: unknown) => {
+      this.about = null;
+      throw error;
+    }));
   }
 
   private async request(
@@ -107,6 +122,7 @@ export class ServerEngine implements IEngine {
   }
 
   private readonly stream: JobStream;
+  private about: Promise<unknown> | null = null;
   private extensionCheck: Promise<EngineError | null> | null = null;
 }
 

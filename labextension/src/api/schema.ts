@@ -7,6 +7,7 @@
 export interface IAbout {
   readonly version: string;
   readonly backends: readonly string[];
+  readonly job_files: readonly string[];
   readonly home: string;
 }
 
@@ -52,6 +53,13 @@ export interface ICatalogue {
   readonly texts: Readonly<Record<string, unknown>>;
 }
 
+export interface IChangedProfile {
+  readonly default: string;
+  readonly profiles: readonly IProfileView[];
+  readonly credentials_file: string;
+  readonly notes: readonly string[];
+}
+
 export interface IChoice {
   readonly value: string;
   readonly label: string;
@@ -79,6 +87,29 @@ export interface IComparison {
   readonly provenance: readonly IDifference[];
   readonly packages: readonly IDifference[];
   readonly results: readonly IDifference[];
+}
+
+export interface IComponent {
+  readonly identifier: string;
+  readonly version: string;
+  readonly spec: IJobSpec;
+  readonly inputs?: readonly IComponentItem[];
+  readonly outputs?: readonly IComponentItem[];
+  readonly created_at: string;
+}
+
+export interface IComponentItem {
+  readonly name: string;
+  readonly kind?: 'parameter' | 'artifact';
+  readonly type?: string;
+  readonly default?: unknown;
+  readonly required?: boolean;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly description?: string;
+}
+
+export interface IComponents {
+  readonly components: readonly IComponent[];
 }
 
 export interface ICopies {
@@ -141,7 +172,7 @@ export interface IDifference {
 }
 
 export interface IDiskPart {
-  readonly what: 'jobs' | 'running' | 'environments' | 'inputs' | 'sources' | 'database';
+  readonly what: 'jobs' | 'running' | 'environments' | 'inputs' | 'sources' | 'workflows' | 'database';
   readonly count: number;
   readonly bytes: number;
 }
@@ -153,6 +184,13 @@ export interface IDiskUse {
   readonly free: number;
   readonly parts: readonly IDiskPart[];
   readonly largest: readonly ILargeJob[];
+}
+
+export interface IDocument {
+  readonly name: string;
+  readonly text: string;
+  readonly language: string;
+  readonly mended: string;
 }
 
 export interface IEngineSettings {
@@ -171,6 +209,11 @@ export interface IEvent {
 
 export interface IEvents {
   readonly events: readonly IEvent[];
+}
+
+export interface IExport {
+  readonly text: string;
+  readonly name: string;
 }
 
 export interface IFileDifference {
@@ -201,9 +244,10 @@ export interface IFindings {
 
 export interface IForm {
   readonly request: IFormRequest;
-  readonly kind: 'notebook' | 'script' | 'folder';
+  readonly kind: 'notebook' | 'script' | 'folder' | 'job_file';
   readonly last: ILastJob | null;
   readonly entries: readonly string[];
+  readonly notes: readonly string[];
 }
 
 export interface IFormRequest {
@@ -247,6 +291,7 @@ export interface IImage {
   readonly cuda: string;
   readonly description: string;
   readonly created: string;
+  readonly modes: readonly string[];
 }
 
 export interface IImages {
@@ -304,8 +349,24 @@ export interface IInstances {
   readonly quotas: readonly IQuota[];
 }
 
+export interface IJobCode {
+  readonly cell: string;
+  readonly cli: string;
+  readonly python: string;
+  readonly json: string;
+  readonly document: string;
+}
+
 export interface IJobInstances {
   readonly instances: readonly IInstance[];
+}
+
+export interface IJobModels {
+  readonly profile: string;
+  readonly fields: Readonly<Record<string, boolean>>;
+  readonly formats: readonly string[];
+  readonly approvals: readonly string[];
+  readonly models: readonly IModelVersion[];
 }
 
 export interface IJobSpec {
@@ -323,6 +384,7 @@ export interface IJobSpec {
   readonly cpu?: number | null;
   readonly gpu?: number | null;
   readonly memory?: string;
+  readonly roles?: readonly IRole[];
   readonly hyperparameters?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
   readonly inputs?: Readonly<Record<string, string>>;
@@ -366,6 +428,8 @@ export interface IJobView {
   readonly source_bytes?: number;
   readonly rerun_of?: string;
   readonly resumed_from?: string;
+  readonly workflow?: string;
+  readonly step?: string;
   readonly pinned?: boolean;
   readonly labels?: Readonly<Record<string, string>>;
   readonly notebook?: string;
@@ -377,6 +441,7 @@ export interface IJobView {
   readonly platform_boards?: boolean;
   readonly stays_on_platform?: boolean;
   readonly terminal?: boolean;
+  readonly registry?: boolean;
   readonly instances?: readonly string[];
   readonly git?: IGit | null;
   readonly name: string;
@@ -385,6 +450,7 @@ export interface IJobView {
 export interface IJobs {
   readonly jobs: readonly IListedJob[];
   readonly total: number;
+  readonly runs: Readonly<Record<string, IListedRun>>;
 }
 
 export interface IKernelNotebook {
@@ -446,6 +512,8 @@ export interface IListedJob {
   readonly source_bytes?: number;
   readonly rerun_of?: string;
   readonly resumed_from?: string;
+  readonly workflow?: string;
+  readonly step?: string;
   readonly pinned?: boolean;
   readonly labels?: Readonly<Record<string, string>>;
   readonly notebook?: string;
@@ -457,8 +525,18 @@ export interface IListedJob {
   readonly platform_boards?: boolean;
   readonly stays_on_platform?: boolean;
   readonly terminal?: boolean;
+  readonly registry?: boolean;
   readonly instances?: readonly string[];
   readonly git?: IGit | null;
+}
+
+export interface IListedRun {
+  readonly id: string;
+  readonly name: string;
+  readonly status: RunStatus;
+  readonly submitted_at: string;
+  readonly ended_at: string | null;
+  readonly counts: Readonly<Record<string, number>>;
 }
 
 export interface ILogHit {
@@ -482,6 +560,7 @@ export interface ILogPage {
   readonly instances: readonly string[];
   readonly ends: Readonly<Record<string, number>>;
   readonly open: boolean;
+  readonly times: readonly number[];
 }
 
 export interface IMadeFolder {
@@ -495,6 +574,47 @@ export interface IMetricDefinition {
 
 export interface IMetrics {
   readonly metrics: Readonly<Record<string, IPoints>>;
+}
+
+export interface IModel {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly created: string;
+  readonly user: string;
+}
+
+export interface IModelVersion {
+  readonly model_id: string;
+  readonly model: string;
+  readonly id: string;
+  readonly version: string;
+  readonly status: 'importing' | 'ready' | 'failed';
+  readonly reason: string;
+  readonly progress: number | null;
+  readonly uri: string;
+  readonly channel: string;
+  readonly format: string;
+  readonly image: string;
+  readonly approval: string;
+  readonly description: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly metrics: Readonly<Record<string, unknown>>;
+  readonly hyperparameters: Readonly<Record<string, string>>;
+  readonly created: string;
+}
+
+export interface IModelVersions {
+  readonly profile: string;
+  readonly model: IModel;
+  readonly versions: readonly IModelVersion[];
+  readonly deletes_files: boolean;
+}
+
+export interface IModels {
+  readonly profile: string;
+  readonly models: readonly IModel[];
 }
 
 export interface IOutputChannel {
@@ -514,17 +634,6 @@ export interface IOutputFile {
   readonly bytes: number;
   readonly modified: number;
   readonly problem: string;
-}
-
-export interface IOutputModel {
-  readonly uri: string;
-  readonly channel: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly metrics: Readonly<Record<string, unknown>>;
-}
-
-export interface IOutputModels {
-  readonly models: readonly IOutputModel[];
 }
 
 export interface IOutputs {
@@ -558,6 +667,8 @@ export interface IPreview {
   readonly cost?: string;
   readonly hyperparameters: readonly IHyperparameter[];
   readonly refused?: Readonly<Record<string, string>>;
+  readonly problems?: readonly IProblem[];
+  readonly document?: IDocument | null;
   readonly files: number;
   readonly bytes: number;
   readonly biggest: readonly Readonly<Record<string, unknown>>[];
@@ -568,6 +679,14 @@ export interface IPreview {
 export interface IPrice {
   readonly amount: number;
   readonly currency: string;
+}
+
+export interface IProblem {
+  readonly line: number;
+  readonly path: string;
+  readonly text: string;
+  readonly fix: string;
+  readonly is_error: boolean;
 }
 
 export interface IProfileView {
@@ -615,6 +734,19 @@ export interface IQuota {
   readonly free_memory: number;
   readonly free_gpu: number;
   readonly gpu_name: string;
+  readonly users: readonly IQuotaUser[];
+}
+
+export interface IQuotaUser {
+  readonly name: string;
+  readonly running: number;
+  readonly waiting: number;
+}
+
+export interface IRegistered {
+  readonly profile: string;
+  readonly version: IModelVersion;
+  readonly notes: readonly string[];
 }
 
 export interface IRemoteJobView {
@@ -633,6 +765,19 @@ export interface IRemoteJobs {
   readonly jobs: readonly IRemoteJobView[];
 }
 
+export interface IRole {
+  readonly name: string;
+  readonly count?: number;
+  readonly command?: string;
+  readonly image?: string;
+  readonly instance_type?: string;
+  readonly cpu?: number | null;
+  readonly gpu?: number | null;
+  readonly memory?: string;
+}
+
+export type RunStatus = 'running' | 'stopping' | 'succeeded' | 'failed' | 'stopped';
+
 export interface ISecretView {
   readonly name: string;
   readonly place: 'keyring' | 'file';
@@ -650,6 +795,47 @@ export interface ISource {
   readonly exclude?: readonly string[];
   readonly gitignore?: boolean;
   readonly allow_secret?: readonly string[];
+}
+
+export interface IStep {
+  readonly name: string;
+  readonly spec: IJobSpec;
+  readonly needs?: readonly string[];
+  readonly when?: string;
+  readonly retries?: number;
+  readonly outputs?: readonly string[];
+}
+
+export interface IStepPlan {
+  readonly name: string;
+  readonly profile: string;
+  readonly backend: string;
+  readonly dependencies: readonly string[];
+  readonly when: string;
+  readonly cost?: string;
+  readonly notes?: readonly string[];
+  readonly questions?: readonly string[];
+}
+
+export type StepStatus =
+  'waiting' | 'queued' | 'starting' | 'running' | 'succeeded' | 'failed' | 'stopped' | 'lost' | 'skipped';
+
+export interface IStepView {
+  readonly name: string;
+  readonly status?: StepStatus;
+  readonly job?: string;
+  readonly attempt?: number;
+  readonly reason?: string;
+  readonly fix?: string;
+  readonly values?: Readonly<Record<string, string>>;
+  readonly reused?: boolean;
+  readonly digest?: string;
+  readonly started_at?: string | null;
+  readonly ended_at?: string | null;
+  readonly dependencies: readonly string[];
+  readonly when: string;
+  readonly profile: string;
+  readonly job_name: string;
 }
 
 export interface IStorageRoot {
@@ -725,6 +911,46 @@ export interface ITutorials {
   readonly given: readonly string[];
 }
 
+export type Workflow = Ijupyter_pai__api__workflows__Workflow;
+
+export interface IWorkflowDefinition {
+  readonly workflow: Ijupyter_pai__jobs__workflows__workflow__Workflow;
+}
+
+export interface IWorkflowPlan {
+  readonly name: string;
+  readonly steps: readonly IStepPlan[];
+  readonly questions?: readonly string[];
+  readonly notes?: readonly string[];
+}
+
+export interface IWorkflowRunView {
+  readonly id: string;
+  readonly name: string;
+  readonly status: RunStatus;
+  readonly submitted_at: string;
+  readonly ended_at?: string | null;
+  readonly reason?: string;
+  readonly notes?: readonly string[];
+  readonly notebook?: string;
+  readonly steps?: readonly IStepView[];
+}
+
+export interface IWorkflows {
+  readonly runs: readonly IListedRun[];
+  readonly total: number;
+}
+
+export interface Ijupyter_pai__api__workflows__Workflow {
+  readonly run: IWorkflowRunView;
+}
+
+export interface Ijupyter_pai__jobs__workflows__workflow__Workflow {
+  readonly name: string;
+  readonly steps: readonly IStep[];
+  readonly max_parallel?: number;
+}
+
 /** The reply of each verb; unknown for bytes. */
 export interface IReplies {
   readonly about: IAbout;
@@ -733,6 +959,9 @@ export interface IReplies {
   readonly bring: ICopyView;
   readonly catalogue: ICatalogue;
   readonly choices: IChoices;
+  readonly list_components: IComponents;
+  readonly save_component: IComponent;
+  readonly component: IComponent;
   readonly cancel_copy: ICopyView;
   readonly copy: ICopyView;
   readonly remove_data: ICopyView;
@@ -754,7 +983,7 @@ export interface IReplies {
   readonly submit: ISubmitted;
   readonly delete: IJobView;
   readonly show: IJobView;
-  readonly code: ICode;
+  readonly code: IJobCode;
   readonly copies: ICopies;
   readonly diff: IComparison;
   readonly download: ICopyView;
@@ -763,7 +992,7 @@ export interface IReplies {
   readonly lines: ILogPage;
   readonly log: unknown;
   readonly metrics: IMetrics;
-  readonly output_models: IOutputModels;
+  readonly job_models: IJobModels;
   readonly outputs: IOutputs;
   readonly file: unknown;
   readonly peek: IFileText;
@@ -776,6 +1005,11 @@ export interface IReplies {
   readonly open_terminal: ITerminal;
   readonly texts: ITexts;
   readonly kernel_notebook: IKernelNotebook;
+  readonly models: IModels;
+  readonly register_model: IRegistered;
+  readonly delete_model: IModel;
+  readonly model_versions: IModelVersions;
+  readonly model_version: IModelVersion;
   readonly openapi: unknown;
   readonly platform_boards: IPlatformBoards;
   readonly open_platform_board: IBoard;
@@ -783,7 +1017,7 @@ export interface IReplies {
   readonly preview: IPreview;
   readonly profiles: IProfiles;
   readonly remove_profile: IProfiles;
-  readonly set_profile: IProfiles;
+  readonly set_profile: IChangedProfile;
   readonly remove_credentials: IProfiles;
   readonly set_credentials: IProfiles;
   readonly prune: IPruned;
@@ -801,7 +1035,17 @@ export interface IReplies {
   readonly start_tensorboard: ITensorBoardView;
   readonly stop_tensorboard: ITensorBoards;
   readonly trials: ITrials;
+  readonly try_jobs: IFindings;
   readonly give_tutorials: ITutorials;
   readonly begin_upload: ICopyView;
   readonly upload_data: ICopyView;
+  readonly list_workflows: IWorkflows;
+  readonly run_workflow: Workflow;
+  readonly check_workflow: IWorkflowPlan;
+  readonly export_workflow: IExport;
+  readonly delete_workflow: Workflow;
+  readonly show_workflow: Workflow;
+  readonly workflow_definition: IWorkflowDefinition;
+  readonly resume_workflow: Workflow;
+  readonly stop_workflow: Workflow;
 }

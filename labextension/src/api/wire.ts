@@ -66,8 +66,13 @@ export interface IJob {
   readonly staysOnPlatform: boolean;
   /** True if a terminal in the job can be opened. */
   readonly terminal: boolean;
+  /** True if the outputs of the job can be registered as models. */
+  readonly registry: boolean;
   /** The path of the notebook that submitted the job, on the server; empty if there is none. */
   readonly notebook: string;
+  /** The id of the workflow run of the job, and the name of its step; empty if there is none. */
+  readonly workflow: string;
+  readonly step: string;
   /** The server's `JobSpec`. */
   readonly spec: Json;
 }
@@ -131,9 +136,9 @@ export type Topic =
     }
   | { readonly topic: 'metrics'; readonly job: string; readonly points?: number; readonly system?: boolean };
 
-/** The data of a cell output: the job, and its text when the notebook was saved. */
+/** The data of a cell output: the id of what it shows, and its text when the notebook was saved. */
 export interface IOutput {
-  readonly jobId: string;
+  readonly id: string;
   readonly snapshot: string;
 }
 
@@ -221,7 +226,10 @@ export function parseJob(value: unknown): IJob | null {
     platformBoards: job.platform_boards === true,
     staysOnPlatform: job.stays_on_platform === true,
     terminal: job.terminal === true,
+    registry: job.registry === true,
     notebook: string(job.notebook),
+    workflow: string(record(value)['workflow']),
+    step: string(record(value)['step']),
     spec
   };
 }
@@ -250,10 +258,10 @@ export function parsePoints(value: unknown): IPoints {
   };
 }
 
-/** Parse the data of a cell output. */
-export function parseOutput(value: unknown): IOutput {
+/** Parse the data of a cell output. `key` is the field with the id. */
+export function parseOutput(value: unknown, key: string): IOutput {
   const data = record(value);
-  return { jobId: string(data['job_id']), snapshot: string(data['snapshot']) };
+  return { id: string(data[key]), snapshot: string(data['snapshot']) };
 }
 
 /** Return whether a text is a job status. */

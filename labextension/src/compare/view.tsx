@@ -2,6 +2,7 @@
  * The comparison of several jobs: settings, results and common charts.
  */
 
+import '../../style/views.css';
 import { ReactWidget } from '@jupyterlab/ui-components';
 import * as React from 'react';
 

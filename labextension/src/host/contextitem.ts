@@ -35,7 +35,22 @@ function targetOf(
   return [node, node && files?.tracker.find(browser => browser.node.contains(node))];
 }
 
-/** Return whether an item can be trained: a folder, a notebook or a script. */
+// The names of the job files that the server's backends read.
+let jobFiles: readonly RegExp[] = [];
+
+/** Set the names of job files, as globs. Before, only scripts and notebooks can be trained. */
+export function setJobFiles(globs: readonly string[]): void {
+  jobFiles = globs.map(glob => {
+    const parts = glob.split('*').map(part => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+    return new RegExp(`^${parts.join('.*')}$`);
+  });
+}
+
+/** Return whether an item can be trained: a folder, a notebook, a script, or a job file of a platform. */
 export function canTrain(item: Item | undefined): boolean {
-  return item !== undefined && (item.type === 'directory' || /\.(ipynb|py|sh)$/.test(item.path));
+  if (item === undefined) {
+    return false;
+  }
+  const name = item.path.slice(item.path.lastIndexOf('/') + 1);
+  return item.type === 'directory' || /\.(ipynb|py|sh)$/.test(name) || jobFiles.some(glob => glob.test(name));
 }

@@ -11,6 +11,15 @@ export interface IQuestion {
   readonly warn?: boolean;
 }
 
+/** The form that the profiles page opens: that of a profile, at its login if `atLogin`; or the form of a new platform. */
+export interface IProfilesTarget {
+  readonly profile?: string;
+  readonly atLogin?: boolean;
+  readonly isNew?: boolean;
+  /** The backend of the new platform. Default: ask the user. */
+  readonly backend?: string;
+}
+
 export interface IHost {
   /** Ask the user; return whether they agree. */
   confirm(question: IQuestion): Promise<boolean>;
@@ -20,12 +29,14 @@ export interface IHost {
   notify(text: string, kind: 'info' | 'success' | 'warning' | 'error'): void;
   /** Open the tab of a job. Closing it returns to the document with the path `back`. */
   openJob?(jobId: string, back?: string): void;
+  /** Open the tab of a run of a workflow. Closing it returns to the document with the path `back`. */
+  openWorkflow?(runId: string, back?: string): void;
   /** Open a comparison of several jobs. */
   compareJobs?(jobIds: readonly string[]): void;
   /** Open a folder of a storage in the Explorer, with the account of a profile; empty if it needs none. */
   openStorage?(uri: string, profile: string): void;
-  /** Open the form of a profile. */
-  editProfile?(name: string): void;
+  /** Open the profiles page. */
+  openProfiles?(target: IProfilesTarget): void;
   /** Open a file, by its path below the server root. */
   openFile?(path: string): void;
   /** Open a page of this server in a tab, by its URL. */

@@ -14,7 +14,7 @@ import { Widget } from '@lumino/widgets';
 import { COMMANDS } from './commandids.js';
 import { canTrain } from './contextitem.js';
 import { Documents } from './documents.js';
-import type { IHost, IQuestion } from './host.js';
+import type { IHost, IProfilesTarget, IQuestion } from './host.js';
 import { jobsIcon } from './icons.js';
 
 export class LabHost implements IHost {
@@ -63,6 +63,10 @@ export class LabHost implements IHost {
     void this.app.commands.execute(COMMANDS.openJob, { id, back });
   }
 
+  openWorkflow(id: string, back = ''): void {
+    void this.app.commands.execute(COMMANDS.openWorkflow, { id, back });
+  }
+
   compareJobs(ids: readonly string[]): void {
     void this.app.commands.execute(COMMANDS.compareJobs, { ids: [...ids] });
   }
@@ -71,8 +75,10 @@ export class LabHost implements IHost {
     void this.app.commands.execute(COMMANDS.showExplorer, { uri, profile });
   }
 
-  editProfile(profile: string): void {
-    void this.app.commands.execute(COMMANDS.profiles, { profile });
+  openProfiles({ profile = '', atLogin: login = false, isNew, backend = '' }: IProfilesTarget): void {
+    void (isNew
+      ? this.app.commands.execute(COMMANDS.addPlatform, { backend })
+      : this.app.commands.execute(COMMANDS.profiles, { profile, login }));
   }
 
   openFile(path: string): void {

@@ -68,7 +68,7 @@ function Table(props: IProps & { instances: readonly IInstance[] }): React.JSX.E
     }
   };
   return (
-    <div ref={box} className="jp-pai-Instances" data-lm-suppress-shortcuts="true" onKeyDown={onKeyDown}>
+    <div ref={box} className="jp-pai-InstanceTable" data-lm-suppress-shortcuts="true" onKeyDown={onKeyDown}>
       <table aria-label={trans.__('Instances (%1)', instances.length)} aria-rowcount={instances.length + 1}>
         <thead>
           <tr>
@@ -164,7 +164,8 @@ interface IRowProps {
 
 function Row({ trans, instance, row, columns, now, ...props }: IRowProps): React.JSX.Element {
   const { isCurrent, hasLog, open, onFocus } = props;
-  const { name, status, platformStatus } = instance;
+  const { name, status } = instance;
+  const platformStatus = instance.platformStatus.toLowerCase() === status ? '' : instance.platformStatus;
   return (
     <tr data-row={row} aria-rowindex={row + 2} data-log={hasLog} onClick={open}>
       <th scope="row" title={name}>
@@ -179,7 +180,7 @@ function Row({ trans, instance, row, columns, now, ...props }: IRowProps): React
           {name}
         </button>
       </th>
-      <td title={platformStatus}>
+      <td title={instance.platformStatus}>
         {status && <StatusBadge status={status} trans={trans} />}
         {platformStatus && (status ? ` (${platformStatus})` : platformStatus)}
       </td>

@@ -5,10 +5,10 @@
 import * as React from 'react';
 
 import { safeLink } from '../api/jobhistory.js';
-import type { IJob } from '../api/wire.js';
+import type { IJob, Json } from '../api/wire.js';
 import { list, number, parseMap, record, string, strings } from '../api/wire.js';
 import type { ITabProps } from '../ui/context.js';
-import { moment } from '../ui/format.js';
+import { machineSizes, moment } from '../ui/format.js';
 import { JobLink } from '../ui/joblink.js';
 import { Facts, Section } from '../ui/section.js';
 import { shellLine } from '../ui/shell.js';
@@ -32,7 +32,11 @@ export function Overview(props: ITabProps): React.JSX.Element {
   return (
     <div className="jp-pai-Overview">
       <Progress job={job} trans={trans} isVisible={props.isVisible} />
-      {job.reason && <p className="jp-pai-Job-trouble">{[job.reason, job.fix].filter(Boolean).join(' ')}</p>}
+      {job.reason && (
+        <p className={job.status === 'queued' ? 'jp-pai-Job-waiting' : 'jp-pai-Job-trouble'}>
+          {[job.reason, job.fix].filter(Boolean).join(' ')}
+        </p>
+      )}
       <LogTail {...props} />
       <Figures {...props} />
       {job.notes.length > 0 && (
@@ -73,6 +77,14 @@ export function Overview(props: ITabProps): React.JSX.Element {
   );
 }
 
+/** The number of instances of a role, its machine and its command. */
+function roleText(role: Json): string {
+  const count = `× ${number(role['count']) ?? 1}`;
+  return [count, string(role['instance_type']), ...machineSizes(role), string(role['image']), string(role['command'])]
+    .filter(Boolean)
+    .join(', ');
+}
+
 function JobFacts({ job, trans, host }: ITabProps & { job: IJob }): React.JSX.Element {
   const { spec } = job;
   const link = safeLink(job.consoleUrl);
@@ -87,6 +99,7 @@ function JobFacts({ job, trans, host }: ITabProps & { job: IJob }): React.JSX.El
         [trans.__('ID'), job.id],
         [trans.__('Rerun of'), job.rerunOf && <JobLink host={host} jobId={job.rerunOf} />],
         [trans.__('Resumed from'), job.resumedFrom && <JobLink host={host} jobId={job.resumedFrom} />],
+        [trans.__('Workflow'), job.workflow && <WorkflowStep job={job} host={host} trans={trans} />],
         [trans.__('Backend'), [job.backend, job.profile !== job.backend && job.profile].filter(Boolean).join(', ')],
         [trans.__('Platform status'), job.platformStatus],
         [
@@ -103,6 +116,9 @@ function JobFacts({ job, trans, host }: ITabProps & { job: IJob }): React.JSX.El
         [trans.__('Arguments'), shellLine(spec['args'])],
         [trans.__('Notebook'), job.notebook],
         [trans.__('Folder'), string(record(spec['source'])['folder'])],
+        ...list(spec['roles'])
+          .map(record)
+          .map((role): [string, string] => [trans.__('Role %1', string(role['name'])), roleText(role)]),
         [trans.__('Instance'), [string(spec['instance_type']), count > 1 && `× ${count}`].filter(Boolean).join(' ')],
         [trans.__('Cores'), amount(spec['cpu'])],
         [trans.__('GPUs'), amount(spec['gpu'])],
@@ -124,6 +140,17 @@ function JobFacts({ job, trans, host }: ITabProps & { job: IJob }): React.JSX.El
         [trans.__('Time limit'), limit ? trans.__('%1 s', limit) : limit === 0 && job.paid ? trans.__('no limit') : '']
       ]}
     />
+  );
+}
+
+function WorkflowStep({ job, host, trans }: Pick<ITabProps, 'host' | 'trans'> & { job: IJob }): React.JSX.Element {
+  const text = trans.__('Step %1 of workflow %2', job.step, job.workflow);
+  return host.openWorkflow ? (
+    <button type="button" className="jp-pai-Link" onClick={() => host.openWorkflow?.(job.workflow)}>
+      {text}
+    </button>
+  ) : (
+    <>{text}</>
   );
 }
 

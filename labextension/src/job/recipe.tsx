@@ -13,7 +13,7 @@ import type { ITabProps } from '../ui/context.js';
 import { ErrorMessage } from '../ui/errormessage.js';
 import { useQuery } from '../ui/hooks.js';
 
-const FORMATS = ['cell', 'cli', 'python', 'json'] as const;
+const FORMATS = ['cell', 'cli', 'python', 'json', 'document'] as const;
 type CodeFormat = (typeof FORMATS)[number];
 
 export function Recipe({ engine, model, trans, isVisible }: ITabProps): React.JSX.Element {
@@ -39,7 +39,8 @@ export function CodeFormats({ trans, code, error, insert }: ICodeFormats): React
     cell: trans.__('Cell'),
     cli: trans.__('Command line'),
     python: trans.__('Python'),
-    json: trans.__('JSON')
+    json: trans.__('JSON'),
+    document: trans.__('Document')
   };
   const text = string(code?.[format]);
   const copyCode = async () => {
@@ -53,7 +54,7 @@ export function CodeFormats({ trans, code, error, insert }: ICodeFormats): React
         data-lm-suppress-shortcuts="true"
         aria-label={trans.__('Export as code')}
       >
-        {FORMATS.map(name => (
+        {FORMATS.filter(name => name !== 'document' || code?.['document']).map(name => (
           <button
             key={name}
             type="button"

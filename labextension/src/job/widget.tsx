@@ -2,6 +2,7 @@
  * The job view as a Lumino widget: in a cell output, or in a tab.
  */
 
+import '../../style/views.css';
 import { ReactWidget } from '@jupyterlab/ui-components';
 import type { Message } from '@lumino/messaging';
 import * as React from 'react';

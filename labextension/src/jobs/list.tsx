@@ -2,17 +2,18 @@
  * The list of jobs. Only visible rows are rendered.
  */
 
+import '../../style/views.css';
 import { ReactWidget } from '@jupyterlab/ui-components';
 import * as React from 'react';
 
 import { compatibilityError } from '../api/compatibility.js';
 import type { EngineError } from '../api/engine.js';
-import type { IJob } from '../api/wire.js';
 import { hasEnded } from '../api/wire.js';
+import { hasRunEnded } from '../api/workflowrun.js';
 import { Connection } from '../ui/connectionbanner.js';
 import type { IContext } from '../ui/context.js';
 import { useClock } from '../ui/context.js';
-import { jobCount } from '../ui/format.js';
+import { jobCount, plural } from '../ui/format.js';
 import { useKeptFocus } from '../ui/hooks.js';
 import { useRowWindow } from '../ui/virtualrows.js';
 import { VisibilityObserver } from '../ui/visibility.js';
@@ -70,7 +71,7 @@ export function JobsList(props: IProps): React.JSX.Element {
       {selection.size === 0 && (
         // The toolbar of the selection takes the same space, so that rows do not move.
         <p className="jp-pai-Jobs-count" role="status">
-          {model.total === null ? !model.error && trans.__('Loading…') : jobCount(model.total, trans)}
+          {model.total === null ? !model.error && trans.__('Loading…') : countText(model, model.total, trans)}
         </p>
       )}
       {model.total === 0 ? (
@@ -103,7 +104,7 @@ function Rows(props: IRows): React.JSX.Element {
   React.useEffect(() => top(), [model, model.query]);
   const total = model.total ?? 0;
   const rows = Array.from({ length: Math.max(Math.min(first + count, total) - first, 0) }, (_, n) => first + n);
-  const now = useClock(isVisible && rows.some(row => isRunning(model.jobAt(row))));
+  const now = useClock(isVisible && rows.some(row => isRunning(model, row)));
   const { current, open, toggle, onKeyDown } = useNavigation(props, Math.max(count - 2, 1), reveal);
   return (
     <div
@@ -123,6 +124,7 @@ function Rows(props: IRows): React.JSX.Element {
             id={`${id}-${row}`}
             {...{ row, total, now, trans, open, toggle }}
             job={model.jobAt(row)}
+            run={model.runAt(row)}
             isSelected={selection.has(model.jobAt(row)?.id ?? '')}
             isCurrent={row === current}
           />
@@ -146,9 +148,11 @@ function useNavigation(props: IRows, page: number, reveal: (row: number) => void
   const [current, setCurrent] = React.useState(0);
   const total = model.total ?? 0;
   const open = (row: number) => {
-    const job = model.jobAt(row);
+    const [job, run] = [model.jobAt(row), model.runAt(row)];
     setCurrent(row);
-    if (job) {
+    if (run) {
+      host.openWorkflow?.(run.id);
+    } else if (job) {
       host.openJob?.(job.id);
     }
   };
@@ -162,7 +166,7 @@ function useNavigation(props: IRows, page: number, reveal: (row: number) => void
     setCurrent(row);
     if (isRange) {
       extend(selection.size ? selection.anchor : current, row);
-    } else if (job) {
+    } else if (job && !model.runAt(row)) {
       setSelection(selected => selected.toggle(job, row));
     }
   };
@@ -198,9 +202,16 @@ function useNavigation(props: IRows, page: number, reveal: (row: number) => void
   return { current, open, toggle, onKeyDown };
 }
 
-/** Return whether the duration of a job is increasing. */
-function isRunning(job: IJob | null): boolean {
-  return job !== null && job.startedAt !== null && !hasEnded(job);
+function countText(model: JobsModel, total: number, trans: IContext['trans']): string {
+  return model.hasRuns
+    ? plural(total, trans.__('%1 job or workflow', total), trans.__('%1 jobs and workflows', total))
+    : jobCount(total, trans);
+}
+
+/** Return whether the duration of a row is increasing. */
+function isRunning(model: JobsModel, row: number): boolean {
+  const [job, run] = [model.jobAt(row), model.runAt(row)];
+  return run ? !hasRunEnded(run) : job !== null && job.startedAt !== null && !hasEnded(job);
 }
 
 export function NoJobs({ model, trans }: IContext & { readonly model: JobsModel }): React.JSX.Element {

@@ -12,6 +12,8 @@ import type { IConnection, IEngine, IErrorMessage } from '../api/engine.js';
 import { errorMessageOf } from '../api/engine.js';
 import type { IJob, JobStatus, Message } from '../api/wire.js';
 import { hasEnded, list, number, parseJob, record } from '../api/wire.js';
+import type { IListedRun } from '../api/workflowrun.js';
+import { hasRunEnded, parseListedRun } from '../api/workflowrun.js';
 
 export type Sort = 'submitted' | 'name' | 'status' | 'took';
 
@@ -44,6 +46,13 @@ const KEPT_ROWS = 500;
 const PAUSE = 300;
 const POLL_INTERVAL = 2000;
 
+/** A page of the list, with the runs that its jobs stand for, by id. */
+interface IPage {
+  readonly jobs: readonly IJob[];
+  readonly runs: ReadonlyMap<string, IListedRun>;
+  readonly total: number;
+}
+
 export class JobsModel {
   constructor(private readonly engine: IEngine) {}
 
@@ -71,6 +80,16 @@ export class JobsModel {
     return this.rows.get(row) ?? null;
   }
 
+  /** Return the run of a workflow that a row stands for; null for a row of a single job. */
+  runAt(row: number): IListedRun | null {
+    return this.runs.get(this.rows.get(row)?.workflow ?? '') ?? null;
+  }
+
+  /** True if a row stands for a run. */
+  get hasRuns(): boolean {
+    return this.runs.size > 0;
+  }
+
   /** The loaded jobs. */
   get known(): readonly IJob[] {
     return [...this.rows.values()];
@@ -84,7 +103,7 @@ export class JobsModel {
       this.signal.emit();
     }, signal);
     const beat = setInterval(() => {
-      if (this.error || this.visibleJobs().some(job => !hasEnded(job))) {
+      if (this.error || this.visibleRows().some(row => this.isActive(row))) {
         this.refresh();
       }
     }, POLL_INTERVAL);
@@ -99,6 +118,7 @@ export class JobsModel {
   search(change: Partial<IQuery>): void {
     this.currentQuery = { ...this.currentQuery, ...change };
     this.rows.clear();
+    this.runs = new Map();
     this.total = null;
     this.first = 0;
     this.signal.emit();
@@ -125,18 +145,26 @@ export class JobsModel {
     void this.fetch();
   }
 
-  /** Return the jobs of the rows from `first` to before `end`, loading missing ones. */
+  /**
+   * Return the jobs of the rows from `first` to before `end`, loading missing ones. Rows of runs are left out.
+   */
   async range(first: number, end: number): Promise<readonly IJob[]> {
-    const jobs: IJob[] = [];
+    const result: IJob[] = [];
     while (first < end) {
-      const page = await this.fetchPage(first, Math.min(end - first, MAX_PAGE));
-      if (page.jobs.length === 0) {
+      const { jobs, runs } = await this.fetchPage(first, Math.min(end - first, MAX_PAGE));
+      if (jobs.length === 0) {
         break;
       }
-      jobs.push(...page.jobs);
-      first += page.jobs.length;
+      result.push(...jobs.filter(job => !runs.has(job.workflow)));
+      first += jobs.length;
     }
-    return jobs;
+    return result;
+  }
+
+  /** True if each run of a workflow is one row: without filters, and in the default order. */
+  private get isFolded(): boolean {
+    const { sort, order } = this.currentQuery;
+    return !this.isFiltered && sort === NO_FILTERS.sort && order === NO_FILTERS.order;
   }
 
   /** True if a filter is set. */
@@ -196,7 +224,7 @@ export class JobsModel {
     const { currentQuery: query, first: top, count } = this;
     const first = Math.max(0, top - count);
     try {
-      const { jobs, total } = await this.fetchPage(first, Math.min(3 * count, MAX_PAGE));
+      const { jobs, runs, total } = await this.fetchPage(first, Math.min(3 * count, MAX_PAGE));
       if (query !== this.currentQuery) {
         return; // The query changed in the meantime.
       }
@@ -206,6 +234,7 @@ export class JobsModel {
         }
       }
       jobs.forEach((job, n) => this.rows.set(first + n, job));
+      this.runs = isRefresh ? runs : new Map([...this.runs, ...runs]);
       this.total = total;
       this.error = null;
     } catch (error) {
@@ -217,21 +246,29 @@ export class JobsModel {
     }
   }
 
-  private async fetchPage(offset: number, limit: number): Promise<{ jobs: readonly IJob[]; total: number }> {
+  private async fetchPage(offset: number, limit: number): Promise<IPage> {
     const { statuses: status, ...query } = this.currentQuery;
-    const response = record(await this.engine.call('list_jobs', { status, ...query, limit, offset }));
+    const folded = this.isFolded ? { folded: true } : {};
+    const response = record(await this.engine.call('list_jobs', { status, ...query, ...folded, limit, offset }));
     const jobs = list(response['jobs']).flatMap(value => parseJob(value) ?? []);
-    return { jobs, total: number(response['total']) ?? 0 };
+    const runs = Object.values(record(response['runs'])).flatMap(value => parseListedRun(value) ?? []);
+    return { jobs, runs: new Map(runs.map(run => [run.id, run])), total: number(response['total']) ?? 0 };
   }
 
-  private visibleJobs(): readonly IJob[] {
+  private isActive(row: number): boolean {
+    const [job, run] = [this.jobAt(row), this.runAt(row)];
+    return run ? !hasRunEnded(run) : job !== null && !hasEnded(job);
+  }
+
+  private visibleRows(): readonly number[] {
     const { first, count } = this;
-    return [...this.rows].filter(([row]) => row >= first && row < first + count).map(([, job]) => job);
+    return [...this.rows.keys()].filter(row => row >= first && row < first + count);
   }
 
   private readonly signal = new Signal<this, void>(this);
   private readonly deletedSignal = new Signal<this, readonly string[]>(this);
   private readonly rows = new Map<number, IJob>();
+  private runs: ReadonlyMap<string, IListedRun> = new Map<string, IListedRun>();
   private currentQuery = NO_FILTERS;
   private first = 0;
   private count = 30;

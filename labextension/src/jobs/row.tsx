@@ -1,5 +1,5 @@
 /**
- * A row of the job list: status, name, progress, duration and latest metric.
+ * A row of the job list: a job with status, name, progress, duration and latest metric; or a run of a workflow.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -7,6 +7,8 @@ import * as React from 'react';
 
 import type { IJob } from '../api/wire.js';
 import { hasEnded } from '../api/wire.js';
+import type { IListedRun } from '../api/workflowrun.js';
+import { hasRunEnded } from '../api/workflowrun.js';
 import { markedName } from '../metrics/detected.js';
 import { duration, shortNumber } from '../ui/format.js';
 import { StatusBadge, statusName } from '../ui/statusbadge.js';
@@ -17,6 +19,8 @@ export const ROW = 46;
 interface IProps {
   readonly id: string;
   readonly job: IJob | null;
+  /** The run that the row stands for, in place of its job. */
+  readonly run: IListedRun | null;
   readonly row: number;
   readonly total: number;
   /** Milliseconds since 1970. */
@@ -29,7 +33,7 @@ interface IProps {
 }
 
 export function JobRow(props: IProps): React.JSX.Element {
-  const { id, job, row, total, isSelected, isCurrent, trans } = props;
+  const { id, job, run, row, total, isSelected, isCurrent, trans } = props;
   return (
     <div
       id={id}
@@ -41,7 +45,8 @@ export function JobRow(props: IProps): React.JSX.Element {
       aria-posinset={row + 1}
       aria-setsize={total}
       data-current={isCurrent}
-      data-job={job?.id}
+      data-job={run ? undefined : job?.id}
+      data-run={run?.id}
       onClick={event => {
         if (event.shiftKey || event.ctrlKey || event.metaKey) {
           props.toggle(row, event.shiftKey);
@@ -50,7 +55,13 @@ export function JobRow(props: IProps): React.JSX.Element {
         }
       }}
     >
-      {job ? <LoadedRow {...props} job={job} /> : <span className="jp-pai-JobRow-facts">{trans.__('Loading…')}</span>}
+      {run ? (
+        <RunRow {...props} run={run} />
+      ) : job ? (
+        <LoadedRow {...props} job={job} />
+      ) : (
+        <span className="jp-pai-JobRow-facts">{trans.__('Loading…')}</span>
+      )}
     </div>
   );
 }
@@ -79,6 +90,34 @@ function LoadedRow({ job, now, row, isSelected, trans, toggle }: IProps & { job:
         {facts.join(' · ')}
       </span>
       {hasProgress && <progress className="jp-pai-JobRow-progress" aria-hidden value={job.progress} />}
+    </>
+  );
+}
+
+/** All steps of a run. It cannot be selected, since actions on several rows are those of jobs. */
+function RunRow({ run, now, trans }: IProps & { run: IListedRun }): React.JSX.Element {
+  const facts = [
+    statusName(run.status, trans),
+    trans.__('%1 of %2 steps', run.endedCount, run.stepCount),
+    duration((run.endedAt ?? now) - run.submittedAt, trans)
+  ].join(' · ');
+  return (
+    <>
+      <span className="jp-pai-JobRow-check" aria-hidden>
+        <span className="jp-pai-JobRow-steps">⋔</span>
+      </span>
+      <span className="jp-pai-JobRow-dot" aria-hidden>
+        <StatusBadge status={run.status} trans={trans} />
+      </span>
+      <span className="jp-pai-JobRow-name" title={run.name}>
+        {trans.__('Workflow %1', run.name)}
+      </span>
+      <span className="jp-pai-JobRow-facts" title={facts}>
+        {facts}
+      </span>
+      {!hasRunEnded(run) && (
+        <progress className="jp-pai-JobRow-progress" aria-hidden value={run.endedCount} max={run.stepCount} />
+      )}
     </>
   );
 }

@@ -4,12 +4,17 @@
 
 import * as React from 'react';
 
+import { hasEnded } from '../api/wire.js';
 import type { ITabProps } from '../ui/context.js';
 import { count, fileCount, moment, size } from '../ui/format.js';
 import type { IDownloads } from './downloads.js';
 import type { Column, IChannel, IOutputFile, IQuery } from './model.js';
 import { joinPath, outputVariable, splitPath } from './model.js';
 import { Preview } from './preview.js';
+import { RegisteredModels } from './registermodel.js';
+
+// The channel whose files are registered as models.
+const MODEL = 'model';
 
 interface IProps extends ITabProps {
   readonly channel: IChannel;
@@ -41,6 +46,7 @@ export function Channel(props: IProps): React.JSX.Element {
 
 function Body(props: IProps): React.JSX.Element {
   const { trans, channel, downloads, host } = props;
+  const { job } = props.model;
   const [selected, setSelected] = React.useState<ReadonlySet<string>>(new Set());
   const paths = channel.files.filter(file => selected.has(file.path)).map(file => file.path);
   const copyAddress = () =>
@@ -66,6 +72,14 @@ function Body(props: IProps): React.JSX.Element {
           </button>
         )}
       </div>
+      {channel.name === MODEL && job?.registry && hasEnded(job) && (
+        <RegisteredModels
+          {...props}
+          job={job}
+          channel={channel.name}
+          isEmpty={channel.count === 0 && !channel.problem}
+        />
+      )}
       <Note {...props} />
       {channel.files.length > 0 && <Files {...props} selected={selected} setSelected={setSelected} />}
       {channel.files.length < channel.matching && (

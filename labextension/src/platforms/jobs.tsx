@@ -4,6 +4,7 @@
 
 import * as React from 'react';
 
+import type { IErrorMessage } from '../api/engine.js';
 import { SearchField, StatusChoice } from '../jobs/filters.js';
 import type { IContext } from '../ui/context.js';
 import { ErrorMessage } from '../ui/errormessage.js';
@@ -20,6 +21,8 @@ interface IProps extends IContext {
   readonly profileId: string;
   readonly polling: IPolling<readonly IRemoteJob[]>;
   readonly isVisible: boolean;
+  /** The error of the whole platform. */
+  readonly common: IErrorMessage | null;
 }
 
 const NO_FILTER: IJobFilter = { text: '', statuses: [] };

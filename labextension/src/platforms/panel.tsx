@@ -2,6 +2,7 @@
  * The platforms as a Lumino widget in the side panel.
  */
 
+import '../../style/views.css';
 import { ReactWidget } from '@jupyterlab/ui-components';
 import * as React from 'react';
 

@@ -8,7 +8,6 @@ import * as React from 'react';
 import type { IProfileView } from '../profiles/profiles.js';
 import { credentialsText, summaryOf } from '../profiles/profiles.js';
 import type { ProfilesModel } from '../profiles/model.js';
-import type { IRoot } from '../storage/entries.js';
 import { parseRoots } from '../storage/entries.js';
 import type { IQuota } from '../train/compute/instancetypes.js';
 import { parseInstances } from '../train/compute/instancetypes.js';
@@ -17,9 +16,12 @@ import type { IContext } from '../ui/context.js';
 import { moment } from '../ui/format.js';
 import { usePolling } from '../ui/polling.js';
 import { useVisibility } from '../ui/visibility.js';
+import { InstanceTypes } from './instancetypes.js';
 import { PlatformJobs } from './jobs.js';
+import { commonError, isCredentialsError } from './problems.js';
 import { RemoteJobs } from './remotejobs.js';
-import { PolledSection } from './section.js';
+import { PolledSection, Problem } from './section.js';
+import { fetchStorages, listsStorages, StorageNames, StorageRoots } from './storages.js';
 
 // Milliseconds between two polls of resources and jobs, and of the roots of storages, which rarely change.
 const pollInterval = () => 30_000;
@@ -46,7 +48,7 @@ export function PlatformProfile(props: IProps): React.JSX.Element {
     setOpened(true);
   };
   return (
-    <li data-profile={profile.name}>
+    <li data-profile={profile.name} data-open={isOpen}>
       <h3>
         <button
           type="button"
@@ -85,10 +87,13 @@ function Body(props: IProps & { readonly profileId: string }): React.JSX.Element
   const { name } = profile;
   const box = React.useRef<HTMLDivElement>(null);
   const isVisible = useVisibility(box);
-  const runsHere = model.platformOf(profile)?.capabilities.includes('runs_here') ?? false;
+  const platform = model.platformOf(profile);
+  const runsHere = platform?.capabilities.includes('runs_here') ?? false;
+  const hasNames = listsStorages(platform);
   const remote = React.useMemo(() => new RemoteJobs(engine, name), [engine, name]);
   const quotas = usePolling(
-    async () => parseInstances(await engine.call('instances', { profile: name, quotas_only: true })).quotas,
+    async () =>
+      parseInstances(await engine.call('instances', { profile: name, quotas_only: true, quota_users: true })).quotas,
     isVisible,
     pollInterval
   );
@@ -98,33 +103,50 @@ function Body(props: IProps & { readonly profileId: string }): React.JSX.Element
     isVisible,
     rootsInterval
   );
+  const names = usePolling(() => fetchStorages(engine, name), isVisible && hasNames, rootsInterval);
+  const polled = [quotas, roots, ...(hasNames ? [names] : []), ...(runsHere ? [] : [jobs])];
+  const common = commonError(polled.map(({ error }) => error));
+  const retry = () => Promise.all(polled.filter(({ error }) => error).map(({ poll }) => poll()));
   const [status, setStatus] = React.useState('');
   const refresh = async () => {
     setStatus(trans.__('Loading…'));
-    const results = await Promise.all([quotas.poll(), roots.poll(), ...(runsHere ? [] : [jobs.poll()])]);
+    const results = await Promise.all(polled.map(({ poll }) => poll()));
     // Errors are shown in their parts.
     setStatus(results.every(Boolean) ? trans.__('Refreshed at %1.', moment(Date.now(), { timeStyle: 'medium' })) : '');
   };
-  const shared = { isVisible, profileId, trans };
+  const shared = { isVisible, profileId, common, trans };
   return (
     <div ref={box} className="jp-pai-Platforms-body">
       <Actions {...props} onRefresh={() => void refresh()} />
       <p className="jp-pai-Platforms-note" role="status">
         {status}
       </p>
+      {common && (
+        <Problem error={common} labelledBy={profileId} retry={retry} trans={trans}>
+          {isCredentialsError(common) && platform?.credentials && <LogIn {...props} />}
+        </Problem>
+      )}
       <PolledSection {...shared} title={trans.__('Resources')} polling={quotas}>
         {value => <Resources quotas={value} trans={trans} />}
       </PolledSection>
-      <PolledSection {...shared} title={trans.__('Storages')} polling={roots}>
-        {value => <Storages {...props} roots={value} />}
-      </PolledSection>
+      {!runsHere && <InstanceTypes {...props} name={name} />}
+      {!(hasNames && roots.value?.length === 0) && (
+        <PolledSection {...shared} title={trans.__('Storages')} polling={roots}>
+          {value => <StorageRoots {...props} roots={value} />}
+        </PolledSection>
+      )}
+      {hasNames && (
+        <PolledSection {...shared} title={trans.__('Storages on the platform')} polling={names}>
+          {value => <StorageNames names={value} trans={trans} />}
+        </PolledSection>
+      )}
       {runsHere ? (
         <section aria-labelledby={`${profileId}-jobs ${profileId}`}>
           <h4 id={`${profileId}-jobs`}>{trans.__('Jobs on the platform')}</h4>
           <p className="jp-pai-Platforms-note">{trans.__('All of them are in the list of training jobs.')}</p>
         </section>
       ) : (
-        <PlatformJobs {...props} isVisible={isVisible} model={remote} polling={jobs} />
+        <PlatformJobs {...props} {...shared} model={remote} polling={jobs} />
       )}
     </div>
   );
@@ -138,32 +160,19 @@ function Resources({ quotas, trans }: { quotas: readonly IQuota[] } & Pick<ICont
   );
 }
 
-/** The roots of the storages; each opens in the Explorer. */
-function Storages({ roots, host, trans }: IContext & { readonly roots: readonly IRoot[] }): React.JSX.Element {
-  if (!roots.length) {
-    return <p className="jp-pai-Platforms-note">{trans.__('No storages.')}</p>;
-  }
-  return (
-    <ul>
-      {roots.map(({ uri, title, profile, scheme, problem, fix }) => (
-        <li key={uri || scheme}>
-          {uri && host.openStorage ? (
-            <button type="button" className="jp-pai-Link" onClick={() => host.openStorage?.(uri, profile)}>
-              {title}
-            </button>
-          ) : (
-            <span>{title}</span>
-          )}{' '}
-          <span className="jp-pai-Platforms-note">{scheme}://</span>
-          {problem && (
-            <p className="jp-pai-Trouble">
-              {problem} {fix}
-            </p>
-          )}
-        </li>
-      ))}
-    </ul>
-  );
+/** The way to the login of the profile. */
+function LogIn({ profile, host, trans }: IProps): React.JSX.Element | null {
+  const { name, isLocked } = profile;
+  return host.openProfiles && !isLocked ? (
+    <button
+      type="button"
+      className="jp-pai-Button jp-mod-accept"
+      aria-label={trans.__('Log in to %1', name)}
+      onClick={() => host.openProfiles?.({ profile: name, atLogin: true })}
+    >
+      {trans.__('Log in…')}
+    </button>
+  ) : null;
 }
 
 /** Buttons, and the links to the platform. */
@@ -176,12 +185,12 @@ function Actions({ profile, host, trans, onRefresh }: IProps & { readonly onRefr
           {trans.__('Refresh')}
         </button>
       )}
-      {host.editProfile && !isLocked && (
+      {host.openProfiles && !isLocked && (
         <button
           type="button"
           className="jp-pai-Button"
           aria-label={trans.__('Edit profile %1', name)}
-          onClick={() => host.editProfile?.(name)}
+          onClick={() => host.openProfiles?.({ profile: name })}
         >
           {trans.__('Edit profile')}
         </button>

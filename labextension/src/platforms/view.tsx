@@ -20,7 +20,7 @@ interface IProps extends IContext {
 const TOGGLE = '.jp-pai-Platforms-toggle';
 
 export function Platforms(props: IProps): React.JSX.Element {
-  const { engine, trans, isVisible } = props;
+  const { engine, host, trans, isVisible } = props;
   const model = React.useMemo(() => new ProfilesModel(engine, trans), [engine, trans]);
   const box = React.useRef<HTMLElement>(null);
   useKeptFocus(box);
@@ -38,7 +38,19 @@ export function Platforms(props: IProps): React.JSX.Element {
   }, [isLoaded]);
   return (
     <section ref={box} className="jp-pai-Platforms" tabIndex={-1} aria-label={trans.__('Platforms')}>
-      <h2>{trans.__('Platforms')}</h2>
+      <header>
+        <h2>{trans.__('Platforms')}</h2>
+        {host.openProfiles && (
+          <button
+            type="button"
+            className="jp-pai-Button"
+            aria-label={trans.__('Add platform')}
+            onClick={() => host.openProfiles?.({ isNew: true })}
+          >
+            {trans.__('Add…')}
+          </button>
+        )}
+      </header>
       <ErrorMessage error={model.error} />
       {!isLoaded && !model.error && <p role="status">{trans.__('Loading…')}</p>}
       <ul className="jp-pai-Platforms-list" onKeyDown={event => moveFocus(event, box.current)}>

@@ -6,34 +6,15 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { ICommandPalette } from '@jupyterlab/apputils';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
-import { EngineError, errorText } from '../api/engine.js';
-import type { IJob } from '../api/wire.js';
 import { parseJob, string, strings } from '../api/wire.js';
 import { COMMANDS } from '../host/commandids.js';
 import { jobsIcon } from '../host/icons.js';
 import type { IContext } from '../ui/context.js';
+import type { ISubject } from './subject.js';
+import { findSubject, idSchema, notifyError, openSchema } from './subject.js';
 import type { JobTabs } from './tabs.js';
 
-const ID = {
-  type: 'object',
-  properties: {
-    id: {
-      type: 'string',
-      description: 'A job: its id, a prefix of it, its name, or `last`. Default: ask the user.'
-    }
-  }
-};
-
-const OPEN = {
-  type: 'object',
-  properties: {
-    ...ID.properties,
-    back: {
-      type: 'string',
-      description: 'The path of a document that is activated when the tab is closed, and by Escape.'
-    }
-  }
-};
+const DESCRIPTION = 'A job: its id, a prefix of it, its name, or `last`. Default: ask the user.';
 
 const IDS = {
   type: 'object',
@@ -59,7 +40,7 @@ export function addCommands(
   });
   commands.addCommand(COMMANDS.openJob, {
     label: trans.__('Open Training Job…'),
-    describedBy: { args: OPEN },
+    describedBy: { args: openSchema(DESCRIPTION) },
     execute: async args => {
       const job = await findJob(context, args);
       if (job) {
@@ -74,7 +55,7 @@ export function addCommands(
   });
   commands.addCommand(COMMANDS.stopJob, {
     label: trans.__('Stop Training Job…'),
-    describedBy: { args: ID },
+    describedBy: { args: idSchema(DESCRIPTION) },
     execute: async args => {
       const job = await findJob(context, { id: tabs.currentJob ?? '', ...args });
       const yes = trans.__('Stop');
@@ -89,26 +70,7 @@ export function addCommands(
   }
 }
 
-/** Return the job that the arguments refer to; null if there is none, after notifying the user. */
-async function findJob(context: IContext, args: ReadonlyPartialJSONObject): Promise<Pick<IJob, 'id' | 'name'> | null> {
-  const { engine, host, trans } = context;
-  const title = trans.__('Which job?');
-  const id = string(args['id']);
-  const input = id || (await host.askText(title, trans.__('ID, ID prefix, name, or "last"'), 'last'));
-  if (!input) {
-    return null;
-  }
-  try {
-    return parseJob(await engine.call('show', { job: input }));
-  } catch (error) {
-    if (id && !(error instanceof EngineError && error.code === 'NotFound')) {
-      return { id, name: id }; // The tab reports the error and recovers from it.
-    }
-    notifyError(error, context);
-    return null;
-  }
-}
-
-function notifyError(error: unknown, { host }: IContext): void {
-  host.notify(errorText(error), 'error');
+function findJob(context: IContext, args: ReadonlyPartialJSONObject): Promise<ISubject | null> {
+  const { engine, trans } = context;
+  return findSubject(context, args, trans.__('Which job?'), async job => parseJob(await engine.call('show', { job })));
 }

@@ -9,6 +9,7 @@ import { ICommandPalette } from '@jupyterlab/apputils';
 import { jobsIcon } from '../host/icons.js';
 import type { IContext } from '../ui/context.js';
 import { addCommands } from './commands.js';
+import { addWorkflowCommands } from './workflows.js';
 import { addPanel, filePage, makePanel } from './sidepanel.js';
 import { JobTabs, URL_PARAMETERS } from './tabs.js';
 import { IPage } from './tokens.js';
@@ -31,17 +32,21 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
     const load = async () => new (await import('../jobs/list.js')).JobsPanel(page);
     const panel = makePanel(load, trans, 'jp-pai-jobs', jobsIcon, trans.__('Training jobs'));
     addCommands(app, page, tabs, () => tabs.reveal(panel), palette);
+    addWorkflowCommands(app, page, tabs, palette);
     void addPanel(app, labShell, restorer, panel, 550).then(() => filePage(app, labShell) && openFromUrl(tabs));
     void (labShell && restorer && tabs.restore(restorer));
   }
 };
 
-/** Open the job or comparison that the URL of the file page of Notebook 7 names. */
+/** Open the job, workflow or comparison that the URL of the file page of Notebook 7 names. */
 function openFromUrl(tabs: JobTabs): void {
   const parameters = new URLSearchParams(location.search);
-  const [job, jobs] = [parameters.get(URL_PARAMETERS.job), parameters.get(URL_PARAMETERS.compare)];
-  if (job) {
-    void tabs.openJob(job);
+  const { job, workflow, compare } = URL_PARAMETERS;
+  const [jobId, runId, jobs] = [job, workflow, compare].map(name => parameters.get(name));
+  if (jobId) {
+    void tabs.openJob(jobId);
+  } else if (runId) {
+    void tabs.openWorkflow(runId);
   } else if (jobs) {
     void tabs.compare(jobs.split(','));
   }

@@ -11,9 +11,9 @@ import { IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { ILauncher } from '@jupyterlab/launcher';
 import { redoIcon, ToolbarButton } from '@jupyterlab/ui-components';
 
-import { string } from '../api/wire.js';
+import { record, string, strings } from '../api/wire.js';
 import { COMMANDS } from '../host/commandids.js';
-import { canTrain, itemAt, selectedAt } from '../host/contextitem.js';
+import { canTrain, itemAt, selectedAt, setJobFiles } from '../host/contextitem.js';
 import { explorerIcon, trainIcon } from '../host/icons.js';
 import type { IContext } from '../ui/context.js';
 import { filePage } from './sidepanel.js';
@@ -57,6 +57,10 @@ export const launchersPlugin: JupyterFrontEndPlugin<void> = {
     launcher?.add({ command: COMMANDS.trainItem, category, args, rank: 1 });
     launcher?.add({ command: COMMANDS.openTutorials, category, args, rank: 2 });
     void app.restored.then(() => {
+      page.engine.call('about').then(
+        reply => setJobFiles(strings(record(reply)['job_files'])),
+        () => undefined // The notification of a missing server extension explains it.
+      );
       const path = new URLSearchParams(location.search).get(URL_PARAMETERS.train);
       if (path !== null && filePage(app, labShell)) {
         void app.commands.execute(COMMANDS.train, { path });

@@ -16,7 +16,12 @@ import type { IContext } from '../ui/context.js';
 import { filePage, reveal } from './sidepanel.js';
 
 /** Query parameters of the file page that open a tab. */
-export const URL_PARAMETERS = { job: 'pai-job', compare: 'pai-compare', train: 'pai-train' } as const;
+export const URL_PARAMETERS = {
+  job: 'pai-job',
+  compare: 'pai-compare',
+  workflow: 'pai-workflow',
+  train: 'pai-train'
+} as const;
 
 type Tab = MainAreaWidget;
 /** The arguments of the command that restores a tab. */
@@ -35,14 +40,19 @@ export class JobTabs {
     const name = (tab: Tab) => tab.id;
     await Promise.all([
       restorer.restore(this.jobs, { command: COMMANDS.openJob, args, name }),
+      restorer.restore(this.workflows, { command: COMMANDS.openWorkflow, args, name }),
       restorer.restore(this.comparisons, { command: COMMANDS.compareJobs, args, name })
     ]);
   }
 
   /** The job of the active tab. */
   get currentJob(): string | null {
-    const tab = this.jobs.currentWidget;
-    return tab?.isVisible ? string(this.arguments.get(tab)?.['id']) || null : null;
+    return this.idOf(this.jobs.currentWidget);
+  }
+
+  /** The run of a workflow in the active tab. */
+  get currentWorkflow(): string | null {
+    return this.idOf(this.workflows.currentWidget);
   }
 
   /** Open the tab of a job, by its full id. Closing it, or Escape, activates the document with the path `back`. */
@@ -66,6 +76,21 @@ export class JobTabs {
     }
   }
 
+  /** Open the tab of a run of a workflow, by its full id; `back` as for a job. */
+  async openWorkflow(runId: string, back = ''): Promise<void> {
+    if (this.needsFilePage) {
+      this.openFilePage(URL_PARAMETERS.workflow, runId);
+      return;
+    }
+    const tab = await this.show(`jp-pai-workflow-${runId}`, this.workflows, { id: runId }, async () => {
+      const { WorkflowWidget } = await import('../workflows/widget.js');
+      return new WorkflowWidget(this.context, runId);
+    });
+    if (back) {
+      this.returnOnClose(tab, back);
+    }
+  }
+
   /** Open a comparison of jobs. */
   async compare(jobIds: readonly string[]): Promise<void> {
     if (this.needsFilePage) {
@@ -83,6 +108,10 @@ export class JobTabs {
   /** Activate a widget. */
   reveal(widget: Widget): void {
     reveal(this.app, this.labShell, widget);
+  }
+
+  private idOf(tab: Tab | null): string | null {
+    return tab?.isVisible ? string(this.arguments.get(tab)?.['id']) || null : null;
   }
 
   private get filePage(): TabPanel | null {
@@ -153,6 +182,7 @@ export class JobTabs {
   }
 
   private readonly jobs = new WidgetTracker<Tab>({ namespace: 'jupyter-pai-jobs' });
+  private readonly workflows = new WidgetTracker<Tab>({ namespace: 'jupyter-pai-workflows' });
   private readonly comparisons = new WidgetTracker<Tab>({ namespace: 'jupyter-pai-comparisons' });
   private readonly byId = new Map<string, Promise<Tab>>();
   private readonly arguments = new WeakMap<Tab, CommandArgs>();

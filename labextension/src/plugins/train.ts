@@ -9,6 +9,7 @@ import { ICommandPalette } from '@jupyterlab/apputils';
 import type { Json } from '../api/wire.js';
 import { string } from '../api/wire.js';
 import { COMMANDS } from '../host/commandids.js';
+import type { IProfilesTarget } from '../host/host.js';
 import { trainIcon } from '../host/icons.js';
 import type { IContext } from '../ui/context.js';
 import { addPanel, makePanel, reveal } from './sidepanel.js';
@@ -27,7 +28,15 @@ const PATH = {
 
 const PROFILE = {
   type: 'object',
-  properties: { profile: { type: 'string', description: 'A profile to edit. Default: show all profiles.' } }
+  properties: {
+    profile: { type: 'string', description: 'A profile to edit. Default: show all profiles.' },
+    login: { type: 'boolean', description: 'Open the login of that profile.' }
+  }
+};
+
+const BACKEND = {
+  type: 'object',
+  properties: { backend: { type: 'string', description: 'The backend of the platform. Default: ask the user.' } }
 };
 
 export const trainPlugin: JupyterFrontEndPlugin<ITrain> = {
@@ -69,16 +78,12 @@ export const trainPlugin: JupyterFrontEndPlugin<ITrain> = {
         void panel.load().then(({ model }) => model.useInput(uri, profile));
       }
     };
+    const showProfiles = async (target: IProfilesTarget) => {
+      reveal(app, labShell, panel);
+      (await panel.load()).showProfiles(target);
+    };
+    addProfileCommands(app, page, showProfiles);
     addCommands(app, page, train, () => reveal(app, labShell, panel), palette);
-    app.commands.addCommand(COMMANDS.profiles, {
-      label: page.trans.__('Profiles'),
-      caption: page.trans.__('Platforms and accounts for training jobs'),
-      describedBy: { args: PROFILE },
-      execute: async ({ profile }) => {
-        reveal(app, labShell, panel);
-        (await panel.load()).showProfiles(string(profile));
-      }
-    });
     return train;
   }
 };
@@ -111,7 +116,26 @@ function addCommands(
     execute: ({ path }) => train.again(pathOf(path))
   });
   const category = trans.__('Training');
-  for (const command of [COMMANDS.train, COMMANDS.trainAgain, COMMANDS.profiles]) {
+  for (const command of [COMMANDS.train, COMMANDS.trainAgain, COMMANDS.profiles, COMMANDS.addPlatform]) {
     palette?.addItem({ command, category });
   }
+}
+
+function addProfileCommands(
+  { commands }: JupyterFrontEnd,
+  { trans }: IContext,
+  show: (target: IProfilesTarget) => Promise<void>
+): void {
+  commands.addCommand(COMMANDS.profiles, {
+    label: trans.__('Profiles'),
+    caption: trans.__('Platforms and accounts for training jobs'),
+    describedBy: { args: PROFILE },
+    execute: ({ profile, login }) => show({ profile: string(profile), atLogin: login === true })
+  });
+  commands.addCommand(COMMANDS.addPlatform, {
+    label: trans.__('Add Platform…'),
+    caption: trans.__('Add a platform for training jobs, by its address'),
+    describedBy: { args: BACKEND },
+    execute: ({ backend }) => show({ isNew: true, backend: string(backend) })
+  });
 }

@@ -3,6 +3,7 @@
  * notebooks and the command line read too.
  */
 
+import '../../style/views.css';
 import * as React from 'react';
 
 import { errorText } from '../api/engine.js';

@@ -9,6 +9,7 @@ import { ErrorMessage } from '../ui/errormessage.js';
 import { choiceSource } from '../ui/fields/choices.js';
 import { focusFirstError, staysOpen } from '../ui/fields/fielderror.js';
 import { SchemaForm } from '../ui/fields/schemaform.js';
+import { LinkedText } from '../ui/linkedtext.js';
 import type { IEditing, ProfilesModel } from './model.js';
 import { credentialsText, otherFields, splitFields } from './profiles.js';
 
@@ -22,8 +23,11 @@ export function ProfileForm(props: IProps): React.JSX.Element {
   const { model, host, editing, trans, onSaved } = props;
   const box = React.useRef<HTMLFormElement>(null);
   const id = React.useId();
-  React.useEffect(() => box.current?.querySelector<HTMLElement>('input, select, textarea')?.focus(), []);
-  const { nameError, errors, credentialErrors } = editing;
+  const { nameError, errors, credentialErrors, isAtLogin } = editing;
+  React.useEffect(() => {
+    const part = isAtLogin ? '.jp-pai-ProfileForm-login ' : '';
+    box.current?.querySelector<HTMLElement>(`${part}:is(input, select, textarea)`)?.focus();
+  }, [isAtLogin]);
   React.useEffect(() => {
     if (nameError || errors.size || credentialErrors.size) {
       // The error may be inside a section that opens with this render.
@@ -73,9 +77,11 @@ export function ProfileForm(props: IProps): React.JSX.Element {
       onKeyDown={onKeyDown}
     >
       <h3>{title}</h3>
+      <Notes {...props} />
+      {isAtLogin && <CredentialsFields {...props} id={`${id}-login`} />}
       {!editing.profile && <Name {...props} id={`${id}-name`} />}
-      <SettingsFields {...props} id={id} />
-      {editing.platform.credentials && <CredentialsFields {...props} id={`${id}-login`} />}
+      {isAtLogin ? <CollapsedSettings {...props} id={id} /> : <SettingsFields {...props} id={id} />}
+      {!isAtLogin && editing.platform.credentials && <CredentialsFields {...props} id={`${id}-login`} />}
       <ErrorMessage error={editing.error} />
       <div className="jp-pai-Actions">
         <button type="submit" className="jp-pai-Button jp-mod-accept" disabled={model.isBusy}>
@@ -86,6 +92,46 @@ export function ProfileForm(props: IProps): React.JSX.Element {
         </button>
       </div>
     </form>
+  );
+}
+
+/** After the settings were saved: what the engine found out about the platform. */
+function Notes({ model, editing, trans }: IProps): React.JSX.Element {
+  return (
+    <div className="jp-pai-ProfileForm-notes" role="status">
+      {model.notes.length > 0 && (
+        <>
+          <p>{trans.__('Profile %1 saved.', editing.name)}</p>
+          {model.notes.map(note => (
+            <p key={note}>
+              <LinkedText text={note} />
+            </p>
+          ))}
+        </>
+      )}
+    </div>
+  );
+}
+
+/** All settings in a collapsed section, which opens for an error. */
+function CollapsedSettings(props: IProps & { id: string }): React.JSX.Element {
+  const { editing, trans } = props;
+  const hasError = editing.errors.size > 0;
+  const [isOpen, setOpen] = React.useState(false);
+  React.useEffect(() => {
+    if (hasError) {
+      setOpen(true);
+    }
+  }, [hasError]);
+  return (
+    <details
+      className="jp-pai-Fields-group"
+      open={isOpen}
+      onToggle={event => setOpen(staysOpen(event.currentTarget, hasError))}
+    >
+      <summary>{trans.__('Settings')}</summary>
+      {isOpen && <SettingsFields {...props} />}
+    </details>
   );
 }
 
@@ -168,7 +214,10 @@ function CredentialsFields({ model, host, editing, trans, id }: IProps & { id: s
   const removeCredentials = async () => {
     const question = {
       title: trans.__('Delete the credentials?'),
-      text: trans.__('%1 will then use the credentials found on this machine.', profile?.name ?? ''),
+      text: trans.__(
+        '%1 will then use the credentials that this machine has for the platform, if any.',
+        profile?.name ?? ''
+      ),
       yes: trans.__('Delete credentials'),
       warn: true
     };
@@ -189,7 +238,7 @@ function CredentialsFields({ model, host, editing, trans, id }: IProps & { id: s
       ) : (
         <p>
           {trans.__(
-            'If empty, the credentials found on this machine are used. Values are stored in the keyring, or in a file that only you can read, and are never shown again.'
+            'Not needed if this machine has credentials for the platform. Credentials are stored in the keyring, or in a file that only you can read, and are never shown again.'
           )}
         </p>
       )}

@@ -11,7 +11,8 @@ import { Signal } from '@lumino/signaling';
 import type { IEngine, IErrorMessage } from '../api/engine.js';
 import { EngineError, errorMessageOf } from '../api/engine.js';
 import type { Json } from '../api/wire.js';
-import { parseMap, record, string } from '../api/wire.js';
+import { parseMap, record, string, strings } from '../api/wire.js';
+import type { IProfilesTarget } from '../host/host.js';
 import type { ICheckResult, IPlatform, IProfileView } from './profiles.js';
 import { changesOf, parseCheckResults, parsePlatforms, parseProfiles } from './profiles.js';
 
@@ -25,6 +26,8 @@ export interface IEditing {
   readonly credentials: Json;
   /** True if there are unsaved changes. */
   readonly isDirty: boolean;
+  /** True if the form begins with the login, and the settings are collapsed. */
+  readonly isAtLogin: boolean;
   readonly nameError: string;
   readonly errors: ReadonlyMap<string, string>;
   readonly credentialErrors: ReadonlyMap<string, string>;
@@ -40,6 +43,7 @@ export interface ITest {
 
 const NO_FIELD_ERRORS: ReadonlyMap<string, string> = new Map();
 const NO_ERRORS = { nameError: '', errors: NO_FIELD_ERRORS, credentialErrors: NO_FIELD_ERRORS, error: null } as const;
+const UNCHANGED = { isDirty: false, isAtLogin: false, ...NO_ERRORS } as const;
 
 export class ProfilesModel {
   constructor(
@@ -54,6 +58,8 @@ export class ProfilesModel {
   credentialsFile = '';
   error: IErrorMessage | null = null;
   editing: IEditing | null = null;
+  /** Notes of the engine on the platform of the last saved profile. */
+  notes: readonly string[] = [];
   isBusy = false;
   readonly tests = new Map<string, ITest>();
 
@@ -80,31 +86,49 @@ export class ProfilesModel {
     const usedNames = (this.profiles ?? []).map(profile => profile.name);
     const names = [platform.name, ...usedNames.map((_, n) => `${platform.name}-${n + 2}`)];
     const name = names.find(free => !usedNames.includes(free)) ?? '';
-    this.setEditing({ profile: null, platform, name, values: {}, credentials: {}, isDirty: false, ...NO_ERRORS });
+    this.notes = [];
+    this.setEditing({ profile: null, platform, name, values: {}, credentials: {}, ...UNCHANGED });
   }
 
-  /** Start editing a profile; no effect if its platform is missing. */
-  startEditing(profile: IProfileView): void {
+  /** Start editing a profile, or its login; no effect if its platform is missing. */
+  startEditing(profile: IProfileView, isAtLogin = false): void {
     const platform = this.platformOf(profile);
     if (platform) {
+      this.notes = [];
       this.setEditing({
         profile,
         platform,
         name: profile.name,
         values: profile.settings,
         credentials: {},
-        isDirty: false,
-        ...NO_ERRORS
+        ...UNCHANGED,
+        isAtLogin: isAtLogin && platform.credentials !== null
       });
     }
   }
 
-  /** Start editing the profile of a name, unless it is locked or another one has unsaved changes. */
-  edit(name: string): void {
-    const profile = this.profiles?.find(profile => profile.name === name);
-    if (profile && !profile.isLocked && !this.editing?.isDirty) {
-      this.startEditing(profile);
+  /**
+   * Open what a target names, unless the profile is locked or another one has unsaved changes; return whether the user
+   * must select a platform for it.
+   */
+  open({ profile: name, atLogin, isNew, backend }: IProfilesTarget): boolean {
+    if (this.editing?.isDirty) {
+      return false;
     }
+    if (isNew) {
+      const platform = this.platforms.find(platform => platform.name === backend);
+      if (platform) {
+        this.startAdding(platform);
+      } else {
+        this.close();
+      }
+      return !platform;
+    }
+    const profile = this.profiles?.find(profile => profile.name === name);
+    if (profile && !profile.isLocked) {
+      this.startEditing(profile, atLogin);
+    }
+    return false;
   }
 
   /** Update the form. Errors stay until it is saved again. */
@@ -119,7 +143,10 @@ export class ProfilesModel {
     this.setEditing(null);
   }
 
-  /** Save the profile and its credentials; return whether that succeeded. Errors are shown in the form. */
+  /**
+   * Save the profile and its credentials; return whether the form is closed. Errors are shown in it. After the settings
+   * of a new profile, its login follows if the engine found out something about the platform.
+   */
   async save(): Promise<boolean> {
     const { editing } = this;
     if (!editing || this.isBusy) {
@@ -132,10 +159,11 @@ export class ProfilesModel {
       return false;
     }
     this.setEditing({ ...editing, ...NO_ERRORS });
+    const isNew = editing.profile === null;
     this.isBusy = true;
     this.signal.emit();
     try {
-      return (await this.saveSettings(name)) && (await this.saveCredentials(name));
+      return (await this.saveSettings(name)) && !(isNew && this.proceedToLogin()) && (await this.saveCredentials(name));
     } finally {
       this.isBusy = false;
       this.signal.emit();
@@ -201,7 +229,9 @@ export class ProfilesModel {
       return true;
     }
     try {
-      this.update(await this.engine.call('set_profile', { profile: name }, { values: changes }));
+      const response = await this.engine.call('set_profile', { profile: name }, { values: changes });
+      this.notes = strings(record(response)['notes']);
+      this.update(response);
     } catch (reason) {
       const [errors, error] = fieldErrorsOf(reason, platform.settings, name);
       this.setEditing({ ...editing, errors, error });
@@ -213,6 +243,16 @@ export class ProfilesModel {
     return true;
   }
 
+  /** Show the login of a profile that was just created; return whether it has one that was not typed yet. */
+  private proceedToLogin(): boolean {
+    const { editing } = this;
+    if (!editing?.platform.credentials || !this.notes.length || Object.keys(editing.credentials).length) {
+      return false;
+    }
+    this.setEditing({ ...editing, isDirty: false, isAtLogin: true });
+    return true;
+  }
+
   private async saveCredentials(name: string): Promise<boolean> {
     const { editing } = this;
     if (editing && Object.keys(editing.credentials).length) {
@@ -220,7 +260,9 @@ export class ProfilesModel {
         this.update(await this.engine.call('set_credentials', { profile: name }, editing.credentials));
       } catch (reason) {
         const [credentialErrors, error] = fieldErrorsOf(reason, editing.platform.credentials, name);
-        this.setEditing({ ...editing, credentialErrors, error });
+        // A login may be refused because of a setting.
+        const [errors] = fieldErrorsOf(reason, editing.platform.settings, name);
+        this.setEditing({ ...editing, credentialErrors, errors, error: errors.size ? null : error });
         return false;
       }
     }

@@ -4,6 +4,7 @@
 
 import * as React from 'react';
 
+import type { IProfilesTarget } from '../host/host.js';
 import type { IContext } from '../ui/context.js';
 import { useChanges } from '../ui/context.js';
 import { ErrorMessage } from '../ui/errormessage.js';
@@ -17,8 +18,8 @@ import { TestResults } from './testresults.js';
 const ADD_BUTTON = '.jp-pai-Profiles-add';
 
 interface IProfilesActions {
-  /** A profile to edit; each new object opens its form. */
-  readonly edited?: { readonly name: string } | null;
+  /** The form to open; each new object opens it again. */
+  readonly target?: IProfilesTarget | null;
   /** Called when a profile is chosen for jobs to use. Without it, no profile can be chosen. */
   readonly onChosen?: (profile: string) => void;
   /** Called when the page is closed. Without it, the page cannot be closed. */
@@ -36,19 +37,19 @@ export function profilesView(context: IContext): (actions: IProfilesActions) => 
 }
 
 function Profiles(props: IProps): React.JSX.Element {
-  const { model, trans, edited, onClose } = props;
+  const { model, trans, target, onClose } = props;
   const [status, setStatus] = React.useState('');
   const [isChoosing, setChoosing] = React.useState(false);
   const box = React.useRef<HTMLElement>(null);
   useKeptFocus(box);
   useChanges(model);
-  React.useEffect(() => void model.load().then(() => edited && model.edit(edited.name)), [model, edited]);
+  React.useEffect(() => void model.load().then(() => target && setChoosing(model.open(target))), [model, target]);
   const returnTo = useReturningFocus(box, model);
   const onSaved = (name: string) => {
     const credentials = model.profiles?.find(profile => profile.name === name)?.credentials;
     returnTo.current = name;
     const stored = credentials?.storage ? credentialsText(credentials, model.credentialsFile, trans) : '';
-    setStatus(`${trans.__('Profile %1 saved.', name)} ${stored}`.trim());
+    setStatus([trans.__('Profile %1 saved.', name), stored, ...model.notes].filter(Boolean).join(' '));
   };
   const choose = (platform: IPlatform) => {
     setChoosing(false);

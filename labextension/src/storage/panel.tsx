@@ -2,6 +2,7 @@
  * The data explorer as a Lumino widget, with drag and drop from the file browser.
  */
 
+import '../../style/views.css';
 import { ReactWidget } from '@jupyterlab/ui-components';
 import type { Message } from '@lumino/messaging';
 import * as React from 'react';

@@ -14,6 +14,7 @@ import { AdvancedSection } from './advanced.js';
 import { EntryPointSection } from './command.js';
 import { ComputeSection } from './compute/section.js';
 import { DataSection } from './data.js';
+import { DocumentSection, OwnDocumentHint } from './document.js';
 import { hasRowErrors, requestOf } from './draft.js';
 import { CollapsibleSection } from './field.js';
 import { TrainFiles } from './files.js';
@@ -86,6 +87,7 @@ function Sections(props: ISectionProps): React.JSX.Element {
   // A new key resets fields with unsaved text when another document is shown.
   return (
     <React.Fragment key={form.id}>
+      <OwnDocumentHint {...props} />
       <section className="jp-pai-Train-part" aria-label={trans.__('Entry point')}>
         <EntryPointSection {...props} />
       </section>
@@ -95,6 +97,7 @@ function Sections(props: ISectionProps): React.JSX.Element {
       <section className="jp-pai-Train-part" aria-label={trans.__('More settings')}>
         <DataSection {...props} />
         <AdvancedSection {...props} />
+        <DocumentSection {...props} />
         <CodeSection {...props} />
       </section>
     </React.Fragment>

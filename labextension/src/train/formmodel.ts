@@ -13,7 +13,7 @@ import type { IContext } from '../ui/context.js';
 import type { IDraft } from './draft.js';
 import { bareRequest, draftOf, movedDraft, requestOf, withoutFile } from './draft.js';
 import type { IDeclaredHyperparameter, IFormErrors, IInitialForm, IPreview } from './preview.js';
-import { formErrorsOf, NO_ERRORS, parseDeclared, parseInitialForm, parsePreview } from './preview.js';
+import { documentErrors, formErrorsOf, NO_ERRORS, parseDeclared, parseInitialForm, parsePreview } from './preview.js';
 import type { IStage } from './submitjob.js';
 import { submitJob } from './submitjob.js';
 
@@ -57,6 +57,23 @@ export class TrainFormModel {
   refresh(): Promise<void> {
     this.loading = this.load();
     return this.loading.then(() => this.updatePreview(true));
+  }
+
+  /** Read the job file again for another profile. Other changes of the user are dropped. */
+  async readWith(profile: string): Promise<void> {
+    const { path } = this;
+    try {
+      const form = parseInitialForm(await this.context.engine.call('form', { path: this.serverPath, profile }));
+      if (path === this.path) {
+        this.draft = null;
+        this.setInitial(form, this.fileName);
+        this.profile = profile;
+        await this.updatePreview();
+      }
+    } catch (error) {
+      this.errors = formErrorsOf(error);
+    }
+    this.signal.emit();
   }
 
   /** Replace the draft. Pending previews of earlier drafts are dropped. */
@@ -174,7 +191,9 @@ export class TrainFormModel {
     const { engine } = this.context;
     const { path } = this;
     try {
-      const form = parseInitialForm(await engine.call('form', { path: this.serverPath }));
+      const { profile } = this;
+      const parameters = { path: this.serverPath, ...(profile && { profile }) };
+      const form = parseInitialForm(await engine.call('form', parameters));
       if (path === this.path) {
         this.setInitial(form, path.slice(path.lastIndexOf('/') + 1));
       }
@@ -246,13 +265,15 @@ export class TrainFormModel {
         this.preview = { ...preview, secrets: preview.secrets ?? this.preview?.secrets ?? null };
         this.declared = parseDeclared(response);
         // A quick preview does not scan for secrets; keep those found before.
-        this.errors = isQuick && this.errors.secrets.length ? this.errors : NO_ERRORS;
+        this.errors = isQuick && this.errors.secrets.length ? this.errors : documentErrors(preview);
       };
     } catch (error) {
       // The declared hyperparameters may be available although the preview failed.
       const response = await engine.call('inspect', {}, request).catch(() => null);
       return () => {
         this.errors = formErrorsOf(error);
+        // They are those of an earlier request, which may have other instances.
+        this.preview = this.preview && { ...this.preview, cost: '', questions: [] };
         this.declared = response === null ? this.declared : parseDeclared(response);
       };
     }
@@ -276,6 +297,8 @@ export class TrainFormModel {
 
   private readonly signal = new Signal<this, void>(this);
   private initialDraft: IDraft | null = null;
+  /** The profile that a job file was read for; empty for the default one. */
+  private profile = '';
   /** The file name when the form was loaded. */
   private fileName = '';
   private loading: Promise<void> = Promise.resolve();

@@ -2,10 +2,12 @@
  * The Train form as a Lumino widget: in the side panel, or in a tab of the file page of Notebook 7.
  */
 
+import '../../style/views.css';
 import { ReactWidget } from '@jupyterlab/ui-components';
 import * as React from 'react';
 
 import type { Json } from '../api/wire.js';
+import type { IProfilesTarget } from '../host/host.js';
 import type { IContext } from '../ui/context.js';
 import { VisibilityObserver } from '../ui/visibility.js';
 import { withField, withRequestField } from './draft.js';
@@ -14,7 +16,7 @@ import { TrainPanelModel } from './panelmodel.js';
 
 /** Renders the profiles page. */
 type ProfilesView = (actions: {
-  readonly edited: { readonly name: string } | null;
+  readonly target: IProfilesTarget | null;
   readonly onChosen: (profile: string) => void;
   readonly onClose: () => void;
 }) => React.JSX.Element;
@@ -39,17 +41,21 @@ export class TrainPanel extends ReactWidget {
 
   /** Show the form for a path and focus it. */
   async open(path: string, request?: Json): Promise<void> {
+    const hadProfiles = this.isOnProfiles;
     this.isOnProfiles = false;
     this.update();
     const opening = this.model.open(path, request);
     this.focusWhenRendered();
     await opening;
+    if (hadProfiles) {
+      await this.model.refresh();
+    }
   }
 
-  /** Show the profiles page instead of the form, and edit a profile if one is named. */
-  showProfiles(edited = ''): void {
+  /** Show the profiles page instead of the form, and what it is to open. */
+  showProfiles(target: IProfilesTarget = {}): void {
     this.isOnProfiles = true;
-    this.edited = edited ? { name: edited } : null;
+    this.target = target.profile || target.isNew ? target : null;
     this.update();
     this.focusWhenRendered();
   }
@@ -63,7 +69,7 @@ export class TrainPanel extends ReactWidget {
   protected override render(): React.JSX.Element {
     return this.isOnProfiles ? (
       this.profilesView({
-        edited: this.edited,
+        target: this.target,
         onChosen: name => this.choose(name),
         onClose: () => this.leaveProfiles()
       })
@@ -88,15 +94,18 @@ export class TrainPanel extends ReactWidget {
     this.leaveProfiles();
   }
 
-  /** Focus the panel once it is rendered. */
+  /** Focus the panel once it is rendered, unless one of its fields took the focus in the meantime. */
   private focusWhenRendered(): void {
-    void this.renderPromise?.then(() =>
-      this.node.querySelector<HTMLElement>('.jp-pai-Train, .jp-pai-Profiles')?.focus()
-    );
+    void this.renderPromise?.then(() => {
+      const view = this.node.querySelector<HTMLElement>('.jp-pai-Train, .jp-pai-Profiles');
+      if (!view?.contains(document.activeElement)) {
+        view?.focus();
+      }
+    });
   }
 
   private isOnProfiles = false;
-  private edited: { readonly name: string } | null = null;
+  private target: IProfilesTarget | null = null;
   private readonly controller = new AbortController();
   private readonly visibility: VisibilityObserver;
 }

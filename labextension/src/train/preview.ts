@@ -14,12 +14,13 @@ export interface ILastJob {
   readonly submittedAt: number | null;
 }
 
-/** The initial form. `entries` are possible entry points of the folder. */
+/** The initial form. `entries` are possible entry points of the folder; `notes` are on a job file of a platform. */
 export interface IInitialForm {
   readonly request: Json;
   readonly kind: string;
   readonly last: ILastJob | null;
   readonly entries: readonly string[];
+  readonly notes: readonly string[];
 }
 
 /** A hyperparameter declared in the code. `form` is `option` if it can be set. */
@@ -68,6 +69,21 @@ export interface IPreview {
   readonly secrets: readonly ISecretMatch[] | null;
   /** The instance type that the platform selected for the requested sizes. */
   readonly instanceType: string;
+  /** The text that the platform would be sent; empty if it is not shown. */
+  readonly document: string;
+  /** That text with the repairs that its warnings offer; empty if there are none. */
+  readonly mended: string;
+  /** The faults of the job's own document. */
+  readonly problems: readonly IProblem[];
+}
+
+/** A fault of a document. `line` is 0 if it is unknown. An error refuses the submit; others are warnings. */
+export interface IProblem {
+  readonly line: number;
+  readonly path: string;
+  readonly text: string;
+  readonly fix: string;
+  readonly isError: boolean;
 }
 
 /** Errors by field name of the spec, and other errors. */
@@ -81,6 +97,12 @@ export interface IFormErrors {
 }
 
 export const NO_ERRORS: IFormErrors = { fields: new Map(), message: null, secrets: [] };
+
+/** Return the errors of a document as those of its field, with which the engine refuses a submit too. */
+export function documentErrors({ problems }: IPreview): IFormErrors {
+  const errors = problems.filter(problem => problem.isError).map(({ text, fix }) => `${text} ${fix}`);
+  return errors.length ? { ...NO_ERRORS, fields: new Map([['options.document', errors.join(' ')]]) } : NO_ERRORS;
+}
 
 /** Return whether there is an error. */
 export function hasErrors({ fields, message }: IFormErrors): boolean {
@@ -101,7 +123,8 @@ export function parseInitialForm(value: unknown): IInitialForm {
           submittedAt: Number.isNaN(submittedAt) ? null : submittedAt
         }
       : null,
-    entries: strings(form['entries'])
+    entries: strings(form['entries']),
+    notes: strings(form['notes'])
   };
 }
 
@@ -146,7 +169,18 @@ export function parsePreview(value: unknown): IPreview {
       .map(record)
       .map(item => ({ path: string(item['path']), why: string(item['why']) })),
     secrets: data['leaks'] === null ? null : parseSecretMatches(data['leaks']),
-    instanceType: string(spec['instance_type'])
+    instanceType: string(spec['instance_type']),
+    document: string(record(data['document'])['text']),
+    mended: string(record(data['document'])['mended']),
+    problems: list(data['problems'])
+      .map(record)
+      .map(item => ({
+        line: number(item['line']) ?? 0,
+        path: string(item['path']),
+        text: string(item['text']),
+        fix: string(item['fix']),
+        isError: item['is_error'] === true
+      }))
   };
 }
 

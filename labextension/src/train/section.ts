@@ -2,6 +2,7 @@
  * Properties and helpers of the sections of the form.
  */
 
+import type { Json } from '../api/wire.js';
 import { record, string } from '../api/wire.js';
 import type { IContext } from '../ui/context.js';
 import type { IBackend } from './compute/platforms.js';
@@ -67,7 +68,14 @@ const FIELDS = new Set(
     'environment secrets python max_run_time instance_type instance_count cpu gpu memory image'
   ).split(' ')
 );
-const LISTS = ['requirements', 'metric_definitions', 'source.include', 'source.exclude', 'source.allow_secret'];
+const LISTS = [
+  'requirements',
+  'roles',
+  'metric_definitions',
+  'source.include',
+  'source.exclude',
+  'source.allow_secret'
+];
 
 /** Return the errors of fields that the form does not show, with their dotted paths. */
 export function unassignedErrors(model: TrainPanelModel, form: TrainFormModel): readonly (readonly [string, string])[] {
@@ -93,8 +101,26 @@ export function unassignedErrors(model: TrainPanelModel, form: TrainFormModel): 
 
 /** Return the options with fields of their own; `options` if its schema is unknown. */
 function optionsOf(backend: IBackend | undefined): readonly string[] {
-  const names = Object.keys(record(backend?.options?.['properties'])).map(name => `options.${name}`);
-  return backend && !backend.options ? ['options'] : names;
+  const names = Object.entries(propertiesOf(backend)).filter(([, schema]) => !schema['x-hidden']);
+  return backend && !backend.options ? ['options'] : names.map(([name]) => `options.${name}`);
+}
+
+function propertiesOf(backend: IBackend | undefined): Readonly<Record<string, Json>> {
+  return Object.fromEntries(
+    Object.entries(record(backend?.options?.['properties'])).map(([name, schema]) => [name, record(schema)])
+  );
+}
+
+/** Return the path of the option that holds a document of the user's own; empty if the backend has none. */
+export function documentOption(props: Pick<ISectionProps, 'model' | 'draft'>): string {
+  const [name] = Object.entries(propertiesOf(backendOf(props))).find(([, schema]) => schema['x-document']) ?? [''];
+  return name && `options.${name}`;
+}
+
+/** Return the names of the options that the list of options does not show. */
+export function unlistedOptions(backend: IBackend): readonly string[] {
+  const properties = Object.entries(propertiesOf(backend));
+  return properties.filter(([, schema]) => schema['x-document'] || schema['x-hidden']).map(([name]) => name);
 }
 
 /** Return the engine's warnings about a hyperparameter: why the script rejects it, and notes. */
@@ -107,7 +133,7 @@ export function warningsAbout({ form }: ISectionProps, name: string): string {
 export function otherNotes({ form, draft }: ISectionProps): readonly string[] {
   const names = new Set([...form.declared, ...draft.tables.hyperparameters].map(parameter => parameter.name));
   const leaks = form.preview?.secrets ?? [];
-  return (form.preview?.notes ?? []).filter(
+  return [...(form.initial?.notes ?? []), ...(form.preview?.notes ?? [])].filter(
     note => !names.has(subjectOf(note)) && !leaks.some(({ path }) => note.startsWith(path))
   );
 }

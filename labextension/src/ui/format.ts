@@ -4,6 +4,8 @@
 
 import type { TranslationBundle } from '@jupyterlab/translation';
 
+import type { Json } from '../api/wire.js';
+
 /** Format a duration in milliseconds: `4.2 s`, `3 min 5 s`, `2 h 4 min`. */
 export function duration(milliseconds: number, trans: TranslationBundle): string {
   const seconds = Math.max(milliseconds, 0) / 1000;
@@ -32,6 +34,14 @@ export function size(bytes: number): string {
   const power = bytes < 1000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), units.length - 1);
   const number = bytes / 1000 ** power;
   return `${power && number < 99.95 ? number.toFixed(1) : Math.round(number)} ${units[power] ?? ''}`;
+}
+
+/** Return the sizes of a spec or of a role: `cpu 2`, `memory 16GiB`. */
+export function machineSizes(spec: Json): string[] {
+  return ['cpu', 'gpu', 'memory'].flatMap(name => {
+    const value = spec[name];
+    return typeof value === 'number' || (typeof value === 'string' && value) ? [`${name} ${value}`] : [];
+  });
 }
 
 // Locale of times and numbers; undefined (the browser's default) until the language of the page is known.

@@ -1,4 +1,4 @@
-"""A stand-in for Alibaba PAI on loopback: OSS, PaiStudio, and the parts of DLC and AIWorkSpace that we use.
+"""A stand-in for Alibaba PAI on loopback: OSS, PaiStudio, DLC, and the parts of AIWorkSpace that we use.
 
     from tests.fakes.alibaba import stand_in
 
@@ -23,6 +23,8 @@ Requests are answered as the services do: signatures are checked, and so are rig
   adds jobs that nothing runs: `pai.set_job`, `pai.add_lines` and `pai.age_job` say what becomes of them.
   `pai.fail_next("CreateFailed")` lets the next job end so, `pai.fail_next_board()` the next TensorBoard.
   A job of the quota `quota2empty` waits for ever.
+- Jobs of DLC run in the same way, with their roles and mounts; `pai.dlc` is what `pai` itself is for training jobs.
+  An image whose repository is named `distroless` or `scratch` has no `sh`.
 - `pai.credentials_uri(60)` is an address that gives new keys of STS; `pai.proxy_environment()` is for clients that know
   the public hosts only, as the official SDK does.
 

@@ -11,9 +11,12 @@ from typing import Any
 from aiohttp import web
 
 from .clock import Clock
+from .dlc.control import dlc_calls
+from .dlc.service import DlcService
 from .faults import Fault, Faults
 from .jobs import Point, TrainingJob
 from .keys import Keyring
+from .models import Models
 from .oss import Oss
 from .tensorboards import Tensorboards
 from .training import Training
@@ -31,12 +34,16 @@ class Control:
         faults: Faults,
         oss: Oss,
         training: Training,
+        dlc: DlcService,
         boards: Tensorboards,
+        models: Models,
         notes: list[dict[str, Any]],
     ) -> None:
         self._keyring, self._clock, self._oss, self._training = keyring, clock, oss, training
-        self._faults, self._notes = faults, notes
+        self._dlc = dlc
+        self._faults, self._models, self._notes = faults, models, notes
         self.calls: dict[str, Callable[..., Any]] = {
+            **dlc_calls(dlc),
             "make_key": lambda **arguments: vars(keyring.make(**arguments)),
             "sts": lambda **arguments: vars(keyring.sts(**arguments)),
             "change_key": self._change_key,
@@ -63,7 +70,7 @@ class Control:
             "add_points": self._add_points,
             "add_dataset": training.datasets.add,
             "expire_log": lambda job_id: training.jobs[job_id].expire_log(),
-            "age_job": lambda job_id, seconds: training.jobs[job_id].age(seconds),
+            "age_job": lambda job_id, seconds: training.jobs[job_id].history.age(seconds),
             "uploads": lambda bucket: [upload.key for upload in oss.buckets[bucket].uploads.values()],
         }
 
@@ -117,7 +124,8 @@ class Control:
     def _clear(self) -> None:
         self._faults.reset()
         self._notes.clear()
-        self._clock.offset = self._training.list_lag = 0
+        self._models.clear()
+        self._clock.offset = self._training.list_lag = self._dlc.list_lag = 0
         first = next(iter(self._oss.buckets))
         self._oss.buckets.clear()
         self._oss.make_bucket(first)
@@ -126,7 +134,7 @@ class Control:
         self._clock.offset = offset
 
     def _set_list_lag(self, seconds: float) -> None:
-        self._training.list_lag = seconds
+        self._training.list_lag = self._dlc.list_lag = seconds
 
     def _read(self, bucket: str, key: str) -> str:
         stored = self._oss.buckets[bucket].get(key)

@@ -24,19 +24,27 @@ class Datasets:
 
     def places(self, channels: list[dict[str, Any]]) -> dict[str, str]:
         """Return the URI of each input channel. Raises Refusal."""
-        return {channel.get("Name", ""): self._place(channel) for channel in channels}
+        return {
+            channel.get("Name", ""): self.place(
+                f"Input channel {channel.get('Name')}",
+                "InvalidInputChannels",
+                channel.get("InputUri"),
+                channel.get("DatasetId"),
+                channel.get("VersionName"),
+            )
+            for channel in channels
+        }
 
-    def _place(self, channel: dict[str, Any]) -> str:
-        uri, wanted = channel.get("InputUri"), channel.get("DatasetId")
-        if bool(uri) == bool(wanted):
-            message = f"Input channel {channel.get('Name')} needs either InputUri or DatasetId."
-            raise Refusal(400, "InvalidInputChannels", message)
+    def place(self, what: str, code: str, uri: str | None, dataset: str | None, version: str | None) -> str:
+        """Return the URI that is given, or that of a data set. Raises Refusal, with the code if there are both."""
+        if bool(uri) == bool(dataset):
+            raise Refusal(400, code, f"{what} needs either a URI or the id of a data set.")
         if uri:
             return str(uri)
-        versions = self._versions.get(wanted or "")
+        versions = self._versions.get(dataset or "")
         if versions is None:
-            raise Refusal(404, "DATASET_NOT_FOUND", f"Dataset {wanted} is not found.")
-        version = channel.get("VersionName") or list(versions)[-1]
+            raise Refusal(404, "DATASET_NOT_FOUND", f"Dataset {dataset} is not found.")
+        version = version or list(versions)[-1]
         if version not in versions:
-            raise Refusal(404, "DATASET_VERSION_NOT_FOUND", f"Version {version} of dataset {wanted} is not found.")
+            raise Refusal(404, "DATASET_VERSION_NOT_FOUND", f"Version {version} of dataset {dataset} is not found.")
         return versions[version]

@@ -132,7 +132,6 @@ async def _send_blob(request: web.BaseRequest, response: web.StreamResponse, blo
     # The headers are held back until the first byte of the body.
     first = min(1024, answer.length)
     await response.write(blob.read(answer.start, first))
-    await response.drain()
     loop = asyncio.get_running_loop()
     for piece, start, count in blob.spans(answer.start + first, answer.length - first):
         with piece.path.open("rb") as file:

@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .dlc.handle import DlcJobs
 from .settings import Settings
 
 __all__ = ["AccessKey", "StandIn", "stand_in"]
@@ -68,7 +69,7 @@ class StandIn:
         self.folder, self._settings, self._ports = folder, settings, reply["ports"]
         self.key = AccessKey(*reply["key"])
         self.region, self.workspace_id, self.bucket = settings.region, settings.workspace_id, settings.bucket
-        self.faults, self.objects = FaultSwitch(self), Objects(self)
+        self.faults, self.objects, self.dlc = FaultSwitch(self), Objects(self), DlcJobs(self)
 
     @property
     def url(self) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from .mirrors import Unreachable
 from .services import Operation, Reply, Request
 
-__all__ = ["IMAGES", "Images", "registry_of"]
+__all__ = ["IMAGES", "Images", "has_shell", "pull", "registry_of"]
 
 _REGION = "cn-shanghai"
 
@@ -64,6 +65,20 @@ _ROWS = [
     *(("PyTorch", "pytorch-training", f"1.7.{patch}", "CPU", "3.6") for patch in range(60)),
 ]
 IMAGES = [_image(number, *row) for number, row in enumerate(_ROWS)]
+# An older image, which is not listed and can be pulled.
+_UNLISTED = "xgboost-training:1.6.0-cpu-py36-ubuntu18.04"
+
+
+def pull(image: str, region: str) -> None:
+    """Raises Unreachable if an image does not exist. Only the tags of official registries are known."""
+    known = {row["ImageUri"] for row in IMAGES} | {f"{registry_of(region)}{_UNLISTED}"}
+    if image.startswith(registry_of(region)) and image not in known:
+        raise Unreachable(f"Failed to pull image {image}: not found")
+
+
+def has_shell(image: str) -> bool:
+    """Return whether an image has `sh`, as all do but those of repositories that are named after their lack of it."""
+    return not any(word in {"distroless", "scratch"} for word in image.partition(":")[0].split("/"))
 
 
 class Images:

@@ -1,17 +1,15 @@
-"""Instance types, their spot prices, and quotas."""
+"""Instance types and their spot prices."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
 from .clock import Clock, iso
-from .jobs import TrainingJob
 from .service_errors import Refusal
 from .services import Operation, Reply, Request
 
-__all__ = ["QUOTAS", "SPECS", "InstanceTypes"]
+__all__ = ["SPECS", "InstanceTypes", "ordered"]
 
 
 def _spec(
@@ -47,22 +45,30 @@ SPECS = [
     _spec("ecs.gn7e-c16g1.16xlarge", 64, 512, 4, "A100", 80, PaymentTypes=["Postpaid"]),
     _spec("ml.gu8xf.8xlarge-gu108", 32, 256, 8, "GU108", 96, ResourceType="Lingjun"),
 ]
-QUOTAS = {"quota1stand": (64, 4, 256), "quota2empty": (0, 0, 0)}
+
+
+def ordered(named: str) -> Reply:
+    """Return an instance type. Raises Refusal if there is none now."""
+    spec = next((spec for spec in SPECS if spec["InstanceType"] == named), None)
+    if spec is None:
+        raise Refusal(400, "InvalidEcsSpec", f"The specified EcsSpec {named} is not supported in this region.")
+    if not spec["IsAvailable"]:
+        message = f"The resource {named} is sold out in this region. Use another instance type."
+        raise Refusal(403, "OperationDenied.NoStock", message)
+    return spec
 
 
 class InstanceTypes:
-    """Instance types and their use; `jobs` returns the existing jobs."""
+    """The instance types of a region."""
 
-    def __init__(self, workspace_id: str, clock: Clock, jobs: Callable[[], Iterable[TrainingJob]]) -> None:
-        self._workspace_id, self._clock, self._jobs = workspace_id, clock, jobs
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
 
     def operations(self) -> list[Operation]:
         """The operations of this service."""
         return [
             Operation("dlc", "ListEcsSpecs", "GET", "/ecsspecs", self._specs),
             Operation("paistudio", "GetSpotPriceHistory", "GET", "/spots/{InstanceType}/pricehistory", self._prices),
-            Operation("paistudio", "ListQuotas", "GET", "/quotas/", self._quotas),
-            Operation("paistudio", "GetQuota", "GET", "/quotas/{QuotaId}", self._quota),
         ]
 
     def _specs(self, request: Request) -> Reply:
@@ -95,58 +101,6 @@ class InstanceTypes:
         result.sort(key=lambda item: str(item["Timestamp"]), reverse=request.query.get("Order") == "desc")
         return {"SpotPriceHistory": request.page(result, 10), "TotalCount": len(result)}
 
-    def _quotas(self, request: Request) -> Reply:
-        wanted = [name for name in request.query.get("QuotaIds", "").split(",") if name]
-        results = [self._fields(name) for name in QUOTAS if not wanted or name in wanted]
-        return {"Quotas": request.page(results, 10), "TotalCount": len(results)}
-
-    def _quota(self, request: Request) -> Reply:
-        name = request.path["QuotaId"]
-        if name not in QUOTAS:
-            raise Refusal(404, "QuotaNotFound", f"Quota {name} is not found.")
-        return self._fields(name)
-
-    def has_room(self, job: TrainingJob) -> bool:
-        """Return whether the job's quota, if any, has enough free resources."""
-        name = (job.request.get("ComputeResource") or {}).get("ResourceId")
-        if name not in QUOTAS:
-            return True
-        free = (have - used for have, used in zip(QUOTAS[name], self._taken(name), strict=True))
-        return all(need <= left for need, left in zip(self._used(job), free, strict=True))
-
-    def _taken(self, name: str) -> list[int]:
-        used = [self._used(job) for job in self._jobs() if job.status == "Running" and self._is_of(job, name)]
-        return [sum(part) for part in zip(*used, strict=True)] if used else [0, 0, 0]
-
-    def _fields(self, name: str) -> Reply:
-        cpu, gpu, memory = QUOTAS[name]
-        taken = self._taken(name)
-        return {
-            "QuotaId": name,
-            "QuotaName": name.removeprefix("quota1"),
-            "Status": "Created",
-            "ResourceType": "ECS",
-            "GPUType": "V100" if gpu else "",
-            "Min": {"NodeSpecs": [{"Type": "ecs.gn6v-c8g1.2xlarge", "Count": 4}]},
-            "QuotaDetails": {
-                "ActualMinQuota": _amount(cpu, gpu, memory),
-                "AllocatableQuota": _amount(cpu - taken[0], gpu - taken[1], memory - taken[2]),
-                "AllocatedQuota": _amount(*taken),
-                "RequestedQuota": _amount(*taken),
-                "UsedQuota": _amount(*taken),
-            },
-            "QueueStrategy": "PaiStrategyIntelligent",
-            "Workspaces": [{"WorkspaceId": self._workspace_id, "WorkspaceName": "stand_in"}],
-            "SubQuotas": [],
-        }
-
-    def _is_of(self, job: TrainingJob, name: str) -> bool:
-        return (job.request.get("ComputeResource") or {}).get("ResourceId") == name
-
-    def _used(self, job: TrainingJob) -> list[int]:
-        spec = (job.request.get("ComputeResource") or {}).get("InstanceSpec") or {}
-        return [int(float(spec.get(word) or 0)) * job.nodes for word in ("CPU", "GPU", "Memory")]
-
 
 def _history(spec: Reply, since: float, until: float) -> list[Reply]:
     """Return the spot prices of a type, one per hour in two zones, oldest first: the current price in one zone and a
@@ -168,7 +122,3 @@ def _history(spec: Reply, since: float, until: float) -> list[Reply]:
 
 def _seconds(text: str | None) -> float:
     return datetime.fromisoformat(text).timestamp() if text else 0.0
-
-
-def _amount(cpu: float, gpu: float, memory: float) -> Reply:
-    return {"CPU": str(cpu), "GPU": str(gpu), "Memory": f"{memory}Gi"}

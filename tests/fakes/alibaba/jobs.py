@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import secrets
-from bisect import bisect_left, bisect_right
-from calendar import timegm
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from time import strptime
 from typing import Any
 
-from .clock import Clock, iso
+from .algorithms import definition
+from .clock import Clock
+from .history import History, Lines
 
-__all__ = ["TERMINAL", "Instance", "Lines", "Point", "TrainingJob"]
+__all__ = ["TERMINAL", "Instance", "Point", "TrainingJob"]
 
 TERMINAL = frozenset({"Succeed", "Failed", "Terminated", "CreateFailed", "InitializeFailed"})
-TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
 @dataclass(frozen=True)
@@ -25,26 +23,6 @@ class Point:
     name: str
     time: float
     value: float
-
-
-class Lines:
-    """Lines of text with times, in their order."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-        self._times: list[float] = []
-
-    def add(self, text: str, moment: float) -> None:
-        """Add a line."""
-        self.texts.append(text)
-        self._times.append(moment)
-
-    def between(self, start: float | None, end: float | None) -> list[str]:
-        """Return the lines of a time span, with both ends."""
-        if start is None and end is None:
-            return self.texts
-        first = 0 if start is None else bisect_left(self._times, start)
-        return self.texts[first : len(self.texts) if end is None else bisect_right(self._times, end + 0.999)]
 
 
 @dataclass
@@ -66,14 +44,11 @@ class TrainingJob:
         self.id = f"train{secrets.token_hex(6)}"
         self.dlc_id = f"dlc{secrets.token_hex(8)}"
         self.request, self.user_id, self._clock = request, user_id, clock
-        self.created = self.modified = clock.now()
-        self.status = ""
-        self.transitions: list[dict[str, str]] = []
-        self.reason_code = self.reason_message = ""
+        self.history = History(clock)
         self.error: dict[str, str] = {}
         self.labels = {label["Key"]: label.get("Value", "") for label in request.get("Labels") or []}
         self.instances: list[Instance] = []
-        self.lines, self.events = Lines(), Lines()
+        self.lines = Lines()
         self.lines_of: dict[str, Lines] = {}
         self.points: list[Point] = []
         self.overall: Point | None = None
@@ -89,12 +64,18 @@ class TrainingJob:
         self.enter("Creating")
 
     @property
+    def status(self) -> str:
+        return self.history.last.status
+
+    @property
     def ended(self) -> bool:
         return self.status in TERMINAL
 
     @property
     def spec(self) -> dict[str, Any]:
-        """The inline algorithm."""
+        """The inline algorithm, or the registered one."""
+        if self.request.get("AlgorithmName"):
+            return definition(self.request)
         return self.request.get("AlgorithmSpec") or {}
 
     @property
@@ -103,21 +84,32 @@ class TrainingJob:
         resource = self.request.get("ComputeResource") or {}
         return int(resource.get("EcsCount") or resource.get("InstanceCount") or 1)
 
+    @property
+    def quota(self) -> str:
+        """The id of its quota, or an empty text."""
+        return str((self.request.get("ComputeResource") or {}).get("ResourceId") or "")
+
+    @property
+    def amount(self) -> tuple[int, int, int]:
+        """Required CPUs, GPUs, and memory in GiB."""
+        spec = (self.request.get("ComputeResource") or {}).get("InstanceSpec") or {}
+        cpu, gpu, memory = (int(float(spec.get(word) or 0)) * self.nodes for word in ("CPU", "GPU", "Memory"))
+        return cpu, gpu, memory
+
+    @property
+    def running(self) -> bool:
+        """Return whether the job occupies its share of the quota."""
+        return self.status == "Running"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The fields of the job in the list of its quota."""
+        name = self.request.get("TrainingJobName", "")
+        return {"WorkloadId": self.id, "WorkloadName": name, "WorkloadType": "trainingjob", "UserId": self.user_id}
+
     def enter(self, status: str, code: str = "", message: str = "") -> None:
         """Enter a status."""
-        now = self._clock.now()
-        if self.transitions:
-            self.transitions[-1]["EndTime"] = iso(now)
-        self.status, self.modified = status, now
-        self.reason_code, self.reason_message = code, message
-        reply = {"Status": status, "StartTime": iso(now)}
-        self.transitions.append(reply | {"ReasonCode": code, "ReasonMessage": message})
-        self.tell(f"[{status}] {message or 'the job is ' + status}")
-
-    def tell(self, text: str) -> None:
-        """Add an event."""
-        now = self._clock.now()
-        self.events.add(f"{iso(now)} {text}", now)
+        self.history.enter(status, code, message)
 
     def make_instances(self) -> None:
         """Create the instances."""
@@ -136,15 +128,6 @@ class TrainingJob:
         """Delete the log, which the service keeps for a limited time."""
         self.lines, self.lines_of = Lines(), {name: Lines() for name in self.lines_of}
 
-    def age(self, seconds: float) -> None:
-        """Move the creation and all statuses into the past."""
-        self.created -= seconds
-        self.modified -= seconds
-        for transition in self.transitions:
-            for name in ("StartTime", "EndTime"):
-                if name in transition:
-                    transition[name] = iso(timegm(strptime(transition[name], TIME)) - seconds)
-
     def latest(self) -> dict[str, Point]:
         """Return the last value of each metric."""
         return {point.name: point for point in self.points}
@@ -152,8 +135,7 @@ class TrainingJob:
     @property
     def started(self) -> float:
         """Return the time of the first status Running, or of the creation."""
-        times = [step["StartTime"] for step in self.transitions if step["Status"] == "Running"]
-        return timegm(strptime(times[0], TIME)) if times else self.created
+        return self.history.first("Running") or self.history.created
 
     @property
     def now(self) -> float:
@@ -162,4 +144,4 @@ class TrainingJob:
     @property
     def duration(self) -> int:
         """Return the whole seconds until now, or until the end."""
-        return int((self.modified if self.ended else self._clock.now()) - self.created)
+        return int((self.history.last.start if self.ended else self._clock.now()) - self.history.created)

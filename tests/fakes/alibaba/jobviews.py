@@ -7,11 +7,12 @@ from collections.abc import Callable
 from time import strptime
 
 from .clock import iso
-from .jobs import Lines, Point, TrainingJob
+from .history import Lines
+from .jobs import Instance, Point, TrainingJob
 from .service_errors import Refusal
 from .services import Reply, Request
 
-__all__ = ["VIEWS", "View", "item", "span", "whole"]
+__all__ = ["VIEWS", "View", "item", "span", "usage_kind", "usage_of", "whole"]
 
 _ECHOED = (
     "AlgorithmName AlgorithmProvider AlgorithmVersion AssignNodeSpec CredentialConfig Environments "
@@ -60,14 +61,14 @@ def _common(job: TrainingJob) -> Reply:
     vpc = {name: value for name, value in (request.get("UserVpc") or {}).items() if name != "DefaultRoute"}
     return {name: request[name] for name in _ECHOED if request.get(name) is not None} | {
         "ComputeResource": dict(request.get("ComputeResource") or {}),
-        "GmtCreateTime": iso(job.created),
-        "GmtModifiedTime": iso(job.modified),
+        "GmtCreateTime": iso(job.history.created),
+        "GmtModifiedTime": iso(job.history.last.start),
         "IsTempAlgo": True,
         "Labels": [{"Key": name, "Value": value} for name, value in job.labels.items()],
-        "ReasonCode": job.reason_code,
-        "ReasonMessage": job.reason_message,
+        "ReasonCode": job.history.last.code,
+        "ReasonMessage": job.history.last.message,
         "Status": job.status,
-        "StatusTransitions": job.transitions,
+        "StatusTransitions": job.history.rows(),
         "TrainingJobId": job.id,
         "UserId": job.user_id,
         "UserVpc": vpc,
@@ -122,7 +123,7 @@ def _logs(job: TrainingJob, request: Request) -> Reply:
 
 
 def _events(job: TrainingJob, request: Request) -> Reply:
-    return _texts(job.events, request, "Events")
+    return _texts(job.history.events, request, "Events")
 
 
 def _instance_events(job: TrainingJob, request: Request) -> Reply:
@@ -154,32 +155,43 @@ def _latest(job: TrainingJob, request: Request) -> Reply:
     return {"Metrics": [_point(point) for point in results]}
 
 
-def _instance_metrics(job: TrainingJob, request: Request) -> Reply:
+def usage_kind(request: Request) -> str:
+    """Return the requested kind of usage. Raises Refusal."""
     kind = request.query.get("MetricType", "")
     if kind not in _USAGE.split():
         raise Refusal(400, "InvalidMetricType", f"MetricType must be one of {_USAGE}, not {kind!r}.")
+    if request.query.get("TimeStep", "5m") not in _STEPS:
+        raise Refusal(400, "InvalidTimeStep", f"TimeStep must be one of {', '.join(_STEPS)}.")
+    return kind
+
+
+def usage_of(instance: Instance, kind: str, start: float | None, end: float | None) -> list[tuple[float, float]]:
+    """Return the times and values of an instance's usage."""
+    return [
+        (moment, value)
+        for moment, name, value in instance.usage
+        if name == kind and (start is None or moment >= start) and (end is None or moment <= end + 0.999)
+    ]
+
+
+def _instance_metrics(job: TrainingJob, request: Request) -> Reply:
+    kind = usage_kind(request)
     start, end = span(request)
     named = request.query.get("InstanceId")
     _check_number(job, request, start, end)
     rows = []
     for instance in job.instances:
         if named in (None, "", instance.name):
-            points = [
-                {"Time": iso(moment), "Value": value}
-                for moment, name, value in instance.usage
-                if name == kind and (start is None or moment >= start) and (end is None or moment <= end + 0.999)
-            ]
+            points = [{"Time": iso(moment), "Value": v} for moment, v in usage_of(instance, kind, start, end)]
             rows.append({"InstanceId": instance.name, "NodeName": "127.0.0.1", "Metrics": points})
     return {"InstanceMetrics": rows}
 
 
 def _check_number(job: TrainingJob, request: Request, start: float | None, end: float | None) -> None:
     """Refuse a request for too many points."""
-    step = _STEPS.get(request.query.get("TimeStep", "5m"))
-    if step is None:
-        raise Refusal(400, "InvalidTimeStep", f"TimeStep must be one of {', '.join(_STEPS)}.")
+    step = _STEPS[request.query.get("TimeStep", "5m")]
     first = job.started if start is None else start
-    count = ((job.modified if job.ended else end or job.now) - first) / step * max(len(job.instances), 1)
+    count = ((job.history.last.start if job.ended else end or job.now) - first) / step * max(len(job.instances), 1)
     if count > _MOST_POINTS:
         raise Refusal(400, "InvalidTimeStep", f"{count:.0f} points are requested, more than {_MOST_POINTS}.")
 

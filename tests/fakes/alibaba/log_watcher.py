@@ -3,21 +3,40 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from math import isfinite
 from typing import Any
 
 from .clock import Clock
 from .jobs import Point, TrainingJob
 
-__all__ = ["Watcher"]
+__all__ = ["Splitter", "Watcher"]
+
+
+class Splitter:
+    """Calls `take` with the lines of an output that comes in pieces."""
+
+    def __init__(self, take: Callable[[list[str]], None]) -> None:
+        self._take = take
+        self._rest = b""
+
+    def feed(self, data: bytes) -> None:
+        """More of the output."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        self._take([line.decode("utf-8", "replace").rstrip("\r") for line in lines])
+
+    def finish(self) -> None:
+        """The end of the output; a line need not have an end."""
+        rest, self._rest = self._rest, b""
+        if rest:
+            self._take([rest.decode("utf-8", "replace")])
 
 
 class Watcher:
-    """Takes bytes of all nodes of one job."""
+    """Takes lines of all nodes of one job."""
 
     def __init__(self, job: TrainingJob, clock: Clock) -> None:
         self._job, self._clock = job, clock
-        self._rest: dict[str, bytes] = {}
         # While requirements are installed nothing is a metric.
         self.pause = False
         definitions = job.spec.get("MetricDefinitions") or []
@@ -25,17 +44,8 @@ class Watcher:
         progress = job.spec.get("ProgressDefinitions") or {}
         self._overall, self._remaining = (_pattern(progress.get(name)) for name in ("OverallProgress", "RemainingTime"))
 
-    def feed(self, instance: str, data: bytes) -> None:
-        """More of a node's output."""
-        *lines, self._rest[instance] = (self._rest.get(instance, b"") + data).split(b"\n")
-        self._take(instance, [line.decode("utf-8", "replace").rstrip("\r") for line in lines])
-
-    def finish(self, instance: str) -> None:
-        """A node wrote its last; a line need not have an end."""
-        if rest := self._rest.pop(instance, b""):
-            self._take(instance, [rest.decode("utf-8", "replace")])
-
-    def _take(self, instance: str, lines: list[str]) -> None:
+    def take(self, instance: str, lines: list[str]) -> None:
+        """More lines of a node."""
         self._job.log(instance, lines)
         if self.pause:
             return

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import re
-from base64 import b64decode
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 from xml.etree import ElementTree
 
-from .blobs import Blob, Writer
+from . import bodies
+from .blobs import Blob
 from .buckets import Bucket, Stored
 from .calls import Answer, Call
 from .clock import http_time, iso
@@ -27,44 +25,16 @@ __all__ = ["HANDLERS", "Handler", "kept_headers", "receive", "source_of"]
 
 Handler = Callable[["Oss", Call, Bucket, str], Awaitable[Answer]]
 
-_LARGE = 1 << 20
 _KEPT = ("content-type", "cache-control", "content-disposition", "content-encoding", "content-language", "expires")
-_pool = ThreadPoolExecutor(8, "oss")
 
 
 async def receive(oss: Oss, call: Call) -> Blob:
-    """The body of a request, as a blob; large ones are summed and written beside the loop. Raises Refusal."""
-    await call.go_on()
-    loop = asyncio.get_running_loop()
-    writer = oss.blobs.writer()
-    chunks: list[bytes] = []
-    waiting, working = 0, loop.create_future()
-    working.set_result(None)
-    try:
-        async for chunk in call.request.content.iter_any():
-            chunks.append(chunk)
-            waiting += len(chunk)
-            call.received += len(chunk)
-            if waiting >= _LARGE:
-                await working
-                working = loop.run_in_executor(_pool, writer.write, chunks)
-                chunks, waiting = [], 0
-        await working
-    except BaseException:
-        writer.drop()
-        raise
-    return _checked(call, writer, chunks)
+    """The body of a request, as a blob. Raises Refusal."""
+    return await bodies.receive(oss.blobs, call, _wrong_digest(EC="0017-00000503"))
 
 
-def _checked(call: Call, writer: Writer, chunks: list[bytes]) -> Blob:
-    writer.write(chunks)
-    blob = writer.close()
-    if expected := call.headers.get("content-md5"):
-        digest = hashlib.md5(blob.read()).digest() if not writer.with_md5 else bytes.fromhex(blob.md5)
-        if b64decode(expected) != digest:
-            message = "The Content-MD5 you specified did not match what we received."
-            raise Refusal(400, "InvalidDigest", message, EC="0017-00000503")
-    return blob
+def _wrong_digest(**fields: Any) -> Refusal:
+    return Refusal(400, "InvalidDigest", "The Content-MD5 you specified did not match what we received.", **fields)
 
 
 def kept_headers(call: Call) -> dict[str, str]:
@@ -180,8 +150,8 @@ async def _delete(oss: Oss, call: Call, bucket: Bucket, key: str) -> Answer:
 
 async def _delete_many(oss: Oss, call: Call, bucket: Bucket, key: str) -> Answer:
     body = await call.body()
-    if "content-md5" in call.headers and hashlib.md5(body).digest() != b64decode(call.headers["content-md5"]):
-        raise Refusal(400, "InvalidDigest", "The Content-MD5 you specified did not match what we received.")
+    if "content-md5" in call.headers:
+        bodies.check_digest(call, hashlib.md5(body).digest(), _wrong_digest())
     try:
         root = ElementTree.fromstring(body)
     except ElementTree.ParseError:

@@ -49,19 +49,30 @@ def certificate(folder: Path, hosts: Sequence[x509.GeneralName] = _HOSTS) -> ssl
     return context
 
 
-async def start(port: int) -> asyncio.Server:
+async def start(port: int, suffixes: tuple[str, ...] = (".aliyuncs.com",)) -> asyncio.Server:
     """A proxy that leads every host of the platform to a port of this machine, and nothing to anywhere else."""
+    ends = tuple(f"{suffix}:443".encode() for suffix in suffixes)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError, asyncio.IncompleteReadError):
+        connections = [writer]
+        try:
             request = (await reader.readuntil(b"\r\n\r\n")).split(b" ")
-            if request[0] != b"CONNECT" or not request[1].endswith(b".aliyuncs.com:443"):
+            if request[0] != b"CONNECT" or not request[1].endswith(ends):
                 writer.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
-            else:
-                writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                there = await asyncio.open_connection("127.0.0.1", port)
-                await asyncio.gather(_pump(reader, there[1]), _pump(there[0], writer))
-        writer.close()
+                return
+            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            upstream, sender = await asyncio.open_connection("127.0.0.1", port)
+            connections.append(sender)
+            await asyncio.gather(_pump(reader, sender), _pump(upstream, writer))
+        except (OSError, asyncio.IncompleteReadError):
+            pass
+        except asyncio.CancelledError:
+            for connection in connections:
+                connection.transport.abort()
+            raise
+        finally:
+            for connection in connections:
+                connection.close()
 
     return await asyncio.start_server(serve, "127.0.0.1", 0)
 

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
-import socket
-import sys
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from .clock import Clock, iso
-from .folders import Folder, Unreachable
-from .images import IMAGES, registry_of
+from .folders import Folder
+from .images import pull
 from .jobs import Instance, TrainingJob
-from .log_watcher import Watcher
+from .log_watcher import Splitter, Watcher
+from .mirrors import Unreachable
 from .oss import Oss
+from .processes import Processes, free_port, launched
 from .settings import Settings
-from .usage import sample
 from .variables import of_instance
 
 __all__ = ["Runs"]
 
-_LAUNCH = Path(__file__).with_name("launch.py")
 _NO_ML = 97
 # The status that a job does not reach when it ends like this.
 _LAST = {"CreateFailed": "Created", "InitializeFailed": "Submitted"}
@@ -33,12 +28,12 @@ _RULE = "-" * 65
 class Runs:
     """Runs jobs in folders below one."""
 
-    def __init__(self, folder: Path, oss: Oss, clock: Clock, settings: Settings) -> None:
+    def __init__(self, folder: Path, oss: Oss, clock: Clock, settings: Settings, processes: Processes) -> None:
         # Checks that the quota of a job has enough resources.
         self._has_room: Callable[[TrainingJob], bool] = lambda job: True
         self._folder, self._oss, self._clock, self._settings = folder, oss, clock, settings
         self._slots = asyncio.Semaphore(settings.slots)
-        self._processes: dict[str, list[asyncio.subprocess.Process]] = {}
+        self._processes = processes
 
     async def run(self, job: TrainingJob) -> None:
         """All of a job's life."""
@@ -50,7 +45,7 @@ class Runs:
                 job.enter(status)
             folder = Folder(self._folder / job.id, job, self._oss, self._settings.unpack)
             try:
-                self._check_image(job)
+                pull(job.spec["Image"], self._settings.region)
                 await asyncio.to_thread(folder.prepare)
             except Unreachable as error:
                 job.fate = ("InitializeFailed", "JobInitializeFailed", str(error))
@@ -73,7 +68,7 @@ class Runs:
         """A job of a quota waits until there is enough of it."""
         await asyncio.sleep(self._settings.pause)
         if not self._has_room(job):
-            job.tell("[Queuing] the quota has not enough free resources for this job")
+            job.history.tell("[Queuing] the quota has not enough free resources for this job")
         while not self._has_room(job) and not job.stop_wanted:
             await asyncio.sleep(self._settings.pause)
 
@@ -83,30 +78,18 @@ class Runs:
 
     def stop(self, job: TrainingJob) -> None:
         """End its processes; what waits sees that it is to stop."""
-        self._kill(job, signal.SIGTERM)
-
-    def close(self) -> None:
-        """Nothing is left running."""
-        for job_id in list(self._processes):
-            self._signal(job_id, signal.SIGKILL)
+        self._processes.stop(job.id)
 
     def _stopped(self, job: TrainingJob) -> bool:
         if job.stop_wanted:
             job.enter("Terminated", "StoppedByUser", "The job was stopped by its user.")
         return job.stop_wanted
 
-    def _check_image(self, job: TrainingJob) -> None:
-        """Check the image. Only the tags of official registries are known."""
-        image = job.spec["Image"]
-        if image.startswith(registry_of(self._settings.region)) and image not in {row["ImageUri"] for row in IMAGES}:
-            raise Unreachable(f"Failed to pull image {image}: not found")
-
     async def _run_nodes(self, job: TrainingJob, folder: Folder) -> None:
         job.make_instances()
         job.enter("Running")
         watcher = Watcher(job, self._clock)
-        port = _free_port()
-        self._processes[job.id] = []
+        port = free_port()
         saving = asyncio.create_task(self._keep_saving(job, folder))
         limit = _limit(job)
         try:
@@ -119,11 +102,9 @@ class Runs:
             reason = ""
         except TimeoutError:
             codes, reason = [-1], f"The job ran longer than {limit:g} seconds."
-            self._signal(job.id, signal.SIGKILL)
         finally:
             saving.cancel()
-            self._signal(job.id, signal.SIGKILL)
-            self._processes.pop(job.id, None)
+            self._processes.kill(job.id)
         await asyncio.to_thread(folder.save)
         self._end(job, codes, reason)
 
@@ -147,32 +128,23 @@ class Runs:
         self, job: TrainingJob, instance: Instance, rank: int, port: int, folder: Folder, watcher: Watcher
     ) -> int:
         variables = of_instance(job, rank, port, self._settings.region, folder.files)
-        home = folder.path / f"home-{rank}"
-        home.mkdir()
-        (folder.path / f"root-{rank}").mkdir()
-        path = f"{self._settings.path or Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
-        environment = {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "HOSTNAME": instance.name} | variables
-        self._banner(job, instance, environment, watcher)
-        for command in self._commands(job, folder):
-            watcher.pause = command is not job.spec["Command"]
-            output, end = os.pipe()
-            words = [sys.executable, "-I", "-S", str(_LAUNCH), str(folder.path), f"root-{rank}", *command]
-            process = await asyncio.create_subprocess_exec(
-                *words,
-                env=environment,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=end,
-                stderr=end,
-                start_new_session=True,
-            )
-            os.close(end)
-            self._processes[job.id].append(process)
+        base = self._processes.variables(folder.path / f"home-{rank}")
+        environment = base | {"HOSTNAME": instance.name} | variables
+        self._banner(job, instance, environment)
+        splitter = Splitter(lambda lines: watcher.take(instance.name, lines))
+
+        def begun() -> None:
             instance.status = "Running"
             for text in (f"Pulled image {job.spec['Image']}", "Started container"):
                 instance.events.add(f"{iso(self._clock.now())} {text}", self._clock.now())
             if job.stop_wanted:
-                self._kill(job, signal.SIGTERM)
-            code = await self._follow(process, output, instance, watcher)
+                self._processes.stop(job.id)
+
+        for number, command in enumerate(self._commands(job, folder)):
+            watcher.pause = command is not job.spec["Command"]
+            words = launched(folder.path, f"root-{rank}-{number}", *command)
+            code = await self._processes.run(job.id, words, environment, instance, begun, splitter.feed)
+            splitter.finish()
             if code != 0:
                 break
         return code
@@ -186,24 +158,7 @@ class Runs:
         installed = [pip] if job.pip and self._settings.install else []
         return [*installed, job.spec["Command"]]
 
-    async def _follow(
-        self, process: asyncio.subprocess.Process, output: int, instance: Instance, watcher: Watcher
-    ) -> int:
-        sampling = asyncio.create_task(sample(process.pid, instance, self._clock, self._settings.sample_every))
-        reading = asyncio.create_task(_read(output, instance, watcher))
-        try:
-            code = await process.wait()
-            # Remaining processes end with the job, as in a container; one outside its group may still hold the pipe.
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await asyncio.wait({reading}, timeout=5)
-            watcher.finish(instance.name)
-            return code
-        finally:
-            sampling.cancel()
-            reading.cancel()
-
-    def _banner(self, job: TrainingJob, instance: Instance, environment: dict[str, str], watcher: Watcher) -> None:
+    def _banner(self, job: TrainingJob, instance: Instance, environment: dict[str, str]) -> None:
         lines = ["TrainingJob launch starting", *(f"{name}={value}" for name, value in sorted(environment.items()))]
         lines += ["Change to Working Directory, /ml/usercode/", "User program launching", _RULE]
         job.log(instance.name, "\n".join(lines).split("\n"))
@@ -213,38 +168,8 @@ class Runs:
             await asyncio.sleep(self._settings.save_every)
             await asyncio.to_thread(folder.save)
 
-    def _kill(self, job: TrainingJob, number: int) -> None:
-        self._signal(job.id, number)
-        if number == signal.SIGTERM:
-            loop = asyncio.get_running_loop()
-            loop.call_later(self._settings.grace, self._signal, job.id, signal.SIGKILL)
-
-    def _signal(self, job_id: str, number: int) -> None:
-        for process in self._processes.get(job_id, []):
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, number)
-
-
-async def _read(output: int, instance: Instance, watcher: Watcher) -> None:
-    """Yield until all writers close the pipe, or until cancelled."""
-    reader = asyncio.StreamReader()
-    pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(output, "rb", buffering=0)
-    )
-    try:
-        while data := await reader.read(1 << 18):
-            watcher.feed(instance.name, data)
-    finally:
-        pipe.close()
-
 
 def _limit(job: TrainingJob) -> float | None:
     scheduler = job.request.get("Scheduler") or {}
     seconds = float(scheduler.get("MaxRunningTimeInSeconds") or 0)
     return seconds or float(scheduler.get("MaxRunningTimeInMinutes") or 0) * 60 or None
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -12,14 +12,20 @@ from typing import Any
 from aiohttp import web
 
 from . import proxy
+from .algorithms import Algorithms
 from .clock import Clock
 from .control import Control
 from .dispatcher import Dispatcher
+from .dlc.runs import DlcRuns
+from .dlc.service import DlcService
 from .faults import Faults
 from .images import Images
 from .instancetypes import InstanceTypes
 from .keys import Keyring
+from .models import Models
 from .oss import Oss
+from .processes import Processes
+from .quotas import Quotas
 from .runs import Runs
 from .services import Services
 from .settings import Settings
@@ -38,17 +44,22 @@ async def serve(folder: Path, settings: Settings) -> None:
     keyring, notes = Keyring(clock), list[dict[str, Any]]()
     oss = Oss(folder / "blobs", settings.region, keyring, clock, settings.md5)
     oss.make_bucket(settings.bucket)
-    runs = Runs(folder / "jobs", oss, clock, settings)
+    processes = Processes(clock, settings)
+    runs = Runs(folder / "jobs", oss, clock, settings, processes)
     training = Training(settings.workspace_id, settings.region, clock, runs.run, runs.stop)
     boards = Tensorboards(settings, clock)
     terminals = Terminals(training.find, folder / "jobs", clock)
     workspaces = Workspaces(settings.workspace_id, settings.workspace_name, "", clock.now())
-    types = InstanceTypes(settings.workspace_id, clock, training.jobs.values)
-    rooms = (training, boards, terminals, workspaces, types, Images())
+    dlc_runs = DlcRuns(folder / "jobs", oss, clock, settings, processes)
+    dlc = DlcService(settings, clock, dlc_runs, training.datasets, terminals)
+    quotas = Quotas(settings.workspace_id, lambda: [*training.jobs.values(), *dlc.jobs.values()])
+    models = Models(settings.workspace_id, clock)
+    rooms = (training, dlc, boards, terminals, workspaces, InstanceTypes(clock), quotas, Images(), models, Algorithms())
     operations = [operation for room in rooms for operation in room.operations()]
-    runs.ask_for_room(types.has_room)
+    runs.ask_for_room(quotas.has_room)
+    dlc_runs.has_room = quotas.has_room
     services = Services(operations, keyring, clock, settings)
-    control = Control(keyring, clock, faults, oss, training, boards, notes)
+    control = Control(keyring, clock, faults, oss, training, dlc, boards, models, notes)
     runners: list[web.ServerRunner] = []
     ports = {
         "oss": await _listen(Dispatcher(oss, faults, notes, clock).handle, runners),
@@ -67,7 +78,7 @@ async def serve(folder: Path, settings: Settings) -> None:
     try:
         await _end_of_input()
     finally:
-        runs.close()
+        processes.close()
         way_in.close()
         for runner in runners:
             await runner.cleanup()

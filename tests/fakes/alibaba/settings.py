@@ -38,6 +38,10 @@ class Settings:
     install: bool = False
     # First folder of a job's PATH. Default: that of the stand-in's interpreter.
     path: str = ""
+    # Seconds in a minute of DLC's limits: of the running time, and of the reservation after the end.
+    minute: float = 60.0
+    # Of more log lines than DLC returns at once, return the last ones; the documents do not say which.
+    log_end: bool = False
     # Seconds in the retry-after header of throttled requests.
     retry_after: float = 0.2
     # Seconds until a TensorBoard runs, and until its page then answers.

@@ -58,10 +58,15 @@ class Terminals:
             raise Refusal(400, "TRAINING_JOB_STATUS_INVALID", f"A job that is {job.status} has no terminal.")
         return job
 
+    def open(self, place: str, folder: Path) -> str:
+        """Return the address of a terminal, whose shell begins in a folder."""
+        token = secrets.token_urlsafe(24)
+        self._open[token] = (self._clock.now() + _LIFE, folder)
+        return f"{self.address}/terminal/{place}?Token={token}"
+
     def _create(self, request: Request) -> Reply:
-        job, token = self._instance(request), secrets.token_urlsafe(24)
-        self._open[token] = (self._clock.now() + _LIFE, self._folder / job.id / "ml")
-        return {"WebTerminalId": f"{self.address}/terminal/{job.id}/{request.path['InstanceId']}?Token={token}"}
+        job = self._instance(request)
+        return {"WebTerminalId": self.open(f"{job.id}/{request.path['InstanceId']}", self._folder / job.id / "ml")}
 
     def _check(self, request: Request) -> Reply:
         self._instance(request)

@@ -10,10 +10,12 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from . import jobviews
+from .algorithms import definition
 from .clock import Clock
 from .datasets import Datasets
-from .instancetypes import QUOTAS, SPECS
+from .instancetypes import ordered
 from .jobs import TrainingJob
+from .quotas import check_quota
 from .service_errors import Refusal
 from .services import Handler, Operation, Reply, Request
 
@@ -128,7 +130,7 @@ class Training:
         now = self._clock.now()
         start = now - _WEEK if start is None else start
         end = min(now - self.list_lag, math.inf if end is None else end + 0.999)
-        results = [job for job in self.jobs.values() if start <= job.created <= end and _matches(job, query)]
+        results = [job for job in self.jobs.values() if start <= job.history.created <= end and _matches(job, query)]
         results.sort(key=lambda job: _order(job, query.get("SortBy", "")), reverse=query.get("Order", "desc") != "asc")
         page = request.page(results)
         return {"TotalCount": len(results), "TrainingJobs": [jobviews.item(job) for job in page]}
@@ -148,7 +150,7 @@ def _matches(job: TrainingJob, query: dict[str, str]) -> bool:
 
 def _order(job: TrainingJob, by: str) -> Any:
     known = {"TrainingJobName": job.request.get("TrainingJobName", ""), "Status": job.status}
-    return known.get(by) or (job.modified if by == "GmtModifiedTime" else job.created)
+    return known.get(by) or (job.history.last.start if by == "GmtModifiedTime" else job.history.created)
 
 
 def _check(body: dict[str, Any], workspace_id: str) -> None:
@@ -161,9 +163,7 @@ def _check(body: dict[str, Any], workspace_id: str) -> None:
         raise Refusal(400, "InvalidTrainingJobName", message)
     if body["WorkspaceId"] != workspace_id:
         raise Refusal(404, "WORKSPACE_NOT_FOUND", f"Workspace {body['WorkspaceId']} is not found.")
-    spec = body.get("AlgorithmSpec")
-    if not spec:
-        raise Refusal(404, "ALGORITHM_NOT_FOUND", f"Algorithm {body.get('AlgorithmName')} is not found.")
+    spec = body.get("AlgorithmSpec") or definition(body)
     for name in ("Command", "Image", "JobType"):
         if not spec.get(name):
             raise Refusal(400, f"MissingAlgorithmSpec.{name}", f"AlgorithmSpec.{name} is mandatory for this action.")
@@ -171,16 +171,10 @@ def _check(body: dict[str, Any], workspace_id: str) -> None:
 
 
 def _check_resource(resource: dict[str, Any]) -> None:
-    named, quota = resource.get("EcsSpec"), resource.get("ResourceId")
+    named, quota = resource.get("EcsSpec") or "", resource.get("ResourceId") or ""
     if bool(named) == bool(quota):
         raise Refusal(400, "InvalidComputeResource", "Either EcsSpec or ResourceId must be given, and not both.")
     if quota:
-        if quota not in QUOTAS:
-            raise Refusal(404, "QuotaNotFound", f"Quota {quota} is not found.")
-        return
-    spec = next((spec for spec in SPECS if spec["InstanceType"] == named), None)
-    if spec is None:
-        raise Refusal(400, "InvalidEcsSpec", f"The specified EcsSpec {named} is not supported in this region.")
-    if not spec["IsAvailable"]:
-        message = f"The resource {named} is sold out in this region. Use another instance type."
-        raise Refusal(403, "OperationDenied.NoStock", message)
+        check_quota(quota)
+    else:
+        ordered(named)

@@ -13,6 +13,7 @@ import pexpect
 import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
+from jupyter_pai.client.workflow_run import WorkflowHandle
 from jupyter_pai.commands.parser.parser import VERBS
 from jupyter_pai.config.toml_file import user_file
 from jupyter_pai.jobs.choices import StoredChoices, store_choices
@@ -71,6 +72,18 @@ def test_jobs_are_completed_by_id_and_name(complete: Complete, engine: EmbeddedC
     assert complete("jupyter pai stop base") == ["base\\ two"]
     assert complete("jupyter pai delete base") == ["baseline"]
     second.stop()
+
+
+def test_runs_and_files_of_workflows_are_completed(complete: Complete, engine: EmbeddedClient, folder: Path) -> None:
+    for name in ("workflow.yaml", "train.py"):
+        (folder / name).touch()
+    step = {"name": "a", "spec": {"command": "true"}}
+    run = engine.run_workflow({"name": "digits", "steps": [step]})["id"]
+    assert complete("jupyter pai workflow st") == ["stop"]
+    assert complete("jupyter pai workflow run ") == ["workflow.yaml"]
+    assert complete("jupyter pai workflow stop ") == ["digits", run, "last"]
+    assert complete("jupyter pai workflow export wo") == ["workflow.yaml"]
+    WorkflowHandle(engine.call("show_workflow", run=run)["run"], engine).wait(progress=False)
 
 
 def test_values_are_completed(complete: Complete, engine: EmbeddedClient) -> None:

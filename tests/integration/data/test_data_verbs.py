@@ -25,12 +25,14 @@ EMPTY = '{"entries": []}'
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-@pytest.fixture(params=["file", "oss"])
+@pytest.fixture(params=["file", "oss", "cos", "hdfs"])
 def top(request: pytest.FixtureRequest, home: Home, tmp_path: Path) -> str:
     """The URI of an empty folder in each storage."""
     if request.param == "oss":
         pai: StandIn = request.getfixturevalue("pai")
         return f"oss://{pai.bucket}/it's/"
+    if request.param in ("cos", "hdfs"):
+        return str(request.getfixturevalue(f"{request.param}_folder"))
     (tmp_path / "store").mkdir()
     return f"{tmp_path}/store/"
 
@@ -158,7 +160,7 @@ def test_listing_has_pages(engine: EmbeddedClient, pai: StandIn) -> None:
 
 def test_transfer_can_be_cancelled(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
     (tmp_path / "large").write_bytes(bytes(40 << 20))
-    pai.faults.add("delay", "oss:UploadPart", after=2, seconds=1)
+    pai.faults.add("delay", "oss:UploadPart", after=2, seconds=5)
     body = {"uri": f"oss://{pai.bucket}/large", "path": str(tmp_path / "large")}
     copy = engine.call("put_data", body=body)
     assert (copy["verb"], copy["bytes"], copy["files"]) == ("put", 40 << 20, 1)

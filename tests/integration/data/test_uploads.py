@@ -60,7 +60,7 @@ class Uploading:
             return reply.read(), reply.headers
 
 
-@pytest.fixture(params=["file", "oss"])
+@pytest.fixture(params=["file", "oss", "cos", "hdfs"])
 def uploading(request: pytest.FixtureRequest, home: Home, tmp_path: Path) -> Iterator[Uploading]:
     """An empty folder of each storage."""
     (tmp_path / "store").mkdir()
@@ -69,6 +69,8 @@ def uploading(request: pytest.FixtureRequest, home: Home, tmp_path: Path) -> Ite
         pai: StandIn = request.getfixturevalue("pai")
         uri = f"oss://{pai.bucket}/it's/"
         pai.objects.write("it's/", b"")
+    elif request.param in ("cos", "hdfs"):
+        uri = request.getfixturevalue(f"{request.param}_folder")
     root = tmp_path / "notebooks"
     root.mkdir()
     server = RealServer(root)

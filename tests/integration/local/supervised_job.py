@@ -15,6 +15,7 @@ import pytest
 from jupyter_pai.backends.local import process
 from jupyter_pai.backends.local.liveness import Liveness, liveness_of
 from jupyter_pai.backends.local.supervisor import namespaces
+from jupyter_pai.backends.local.supervisor.arguments import Role
 from jupyter_pai.jobs.state_dir import JobFolder
 
 from ...conftest import NO_ML, allows, processes_of, until
@@ -60,8 +61,9 @@ class Started:
         cwd = f"{folder}/ml/usercode" if mode == namespaces.PLAIN else "/ml/usercode"
         environment = {"PATH": os.environ["PATH"], "JUPYTER_PAI_JOB_ID": self.id}
         settings: dict[str, Any] = {"tty": False, "grace": 10, "limit": 0, "mode": mode, "cwd": cwd} | options
+        roles = [Role("worker", settings.pop("instances", 1), ["/bin/sh", "-c", command])]
         before()
-        process.spawn(self.folder, ["/bin/sh", "-c", command], environment, **settings)
+        process.spawn(self.folder, roles, environment, **settings)
 
     @property
     def log(self) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import subprocess
@@ -36,11 +35,12 @@ class Disk:
             fill(self.path)
             return
         (self.path / "files").mkdir(exist_ok=True)
-        with contextlib.suppress(OSError):
-            for number in range(100_000):
-                os.close(os.open(self.path / f"files/{number}", os.O_CREAT | os.O_WRONLY))
         with pytest.raises(OSError, match="No space"):
-            (self.path / "files/last").touch()
+            self._create_files()
+
+    def _create_files(self) -> None:
+        for number in range(100_000):  # Others may have removed some of theirs since the last call.
+            os.close(os.open(self.path / f"files/{number}", os.O_CREAT | os.O_WRONLY))
 
     def free(self) -> None:
         """Remove the files that fill it."""

@@ -51,6 +51,50 @@ def test_instances_communicate_and_have_separate_logs(engine: EmbeddedClient, fo
     assert len(list((folder / "model").iterdir())) == 12
 
 
+def test_log_of_a_later_instance_does_not_stand_for_the_first(
+    engine: EmbeddedClient, folder: Path, home: Home, tmp_path: Path
+) -> None:
+    """Followers begin with the log of the first instance, although that of another one may be there before it."""
+    script(folder, "")
+    wait = f'echo "rank $RANK"; until [ -e {tmp_path}/go ]; do sleep 0.05; done'
+    job = submit(engine, folder=folder, command=wait, instance_count=2)
+    log = home.job(job.id).log / "worker-0"
+    until(lambda: all(path.exists() and path.read_text() for path in (log, log.with_name("worker-1"))))
+    log.unlink()
+    assert job.logs() == ""
+    log.write_text("rank 0\n")
+    assert job.logs() == "rank 0\n"
+    (tmp_path / "go").touch()
+    job.wait()
+
+
+def test_roles_share_ranks_and_folders(engine: EmbeddedClient, folder: Path) -> None:
+    script(folder, ALL_TO_ALL)
+    serve = 'echo "$JUPYTER_PAI_ROLE $JUPYTER_PAI_ROLE_RANK <${CUDA_VISIBLE_DEVICES-all}>"; python train.py'
+    roles = [{"name": "chief", "command": serve, "gpu": 0}, {"name": "b", "count": 2}, {"name": "aa"}]
+    job = submit(engine, folder=folder, entry_point="train.py", roles=roles).wait()
+    assert job.status == "succeeded", job.logs()
+    names = ["chief-0", "b-0", "b-1", "aa-0"]
+    assert engine.call("show", job=job.id)["instances"] == names
+    instances = engine.call("job_instances", job=job.id)["instances"]
+    assert [(one["name"], one["role"], one["rank"]) for one in instances] == [
+        ("chief-0", "chief", 0), ("b-0", "b", 1), ("b-1", "b", 2), ("aa-0", "aa", 3),
+    ]  # fmt: skip
+    assert job.logs(instance="chief-0") == "chief 0 <>\nrank 0 of 4 total 600\n"
+    for rank, name in enumerate(names[1:], 1):
+        assert job.logs(instance=name) == f"rank {rank} of 4 total 600\n"
+
+
+def test_failed_role_is_named(engine: EmbeddedClient) -> None:
+    command = "exit $((JUPYTER_PAI_ROLE_RANK * 6))"
+    roles = [{"name": "ps", "command": "sleep 1000"}, {"name": "worker", "count": 2, "command": command}]
+    job = submit(engine, "", roles=roles).wait()
+    assert (job.status, job.info["exit_code"]) == ("failed", 6)
+    ps, _first, last = engine.call("job_instances", job=job.id)["instances"]
+    assert (ps["status"], last["status"], last["name"]) == ("stopped", "failed", "worker-1")
+    assert "worker-1" in ps["reason"]
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_failed_instance_ends_the_others(tmp_path: Path, mode: str) -> None:
     # The others hear SIGTERM, and one of them does not obey. It fails when all have said their line.

@@ -75,6 +75,7 @@ def test_no_process_outlives_the_job(ordinary_user: OrdinaryUser, work: Path) ->
 
 def test_job_without_namespaces_uses_variables(ordinary_user: OrdinaryUser, work: Path) -> None:
     write(ordinary_user, work / "code/train.py", "import os\nx = 1\nopen('/ml/output/model/m', 'w')\n")
+    write(ordinary_user, work / "code/start.sh", "cat /opt/ml/model/m\n")
     done = pai(
         ordinary_user,
         work,
@@ -86,7 +87,8 @@ def test_job_without_namespaces_uses_variables(ordinary_user: OrdinaryUser, work
     )
     assert done.returncode == 1
     assert "train.py" in done.stdout
-    assert "note: train.py, line 3, uses a path below /ml" in done.stdout
+    assert "note: train.py, line 3, uses a path below /ml," in done.stdout
+    assert "note: start.sh, line 1, uses a path below /opt/ml," in done.stdout
     assert "PAI_OUTPUT_…" in done.stdout
     result = json.loads(pai(ordinary_user, work, "doctor", "--json", preexec_fn=no_namespaces).stdout)
     ml = next(finding for finding in result if finding["what"] == "/ml")

@@ -103,7 +103,7 @@ CRITERIA = st.builds(
 )
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(jobs=JOBS, criteria=CRITERIA)
 def test_prune_never_selects_running_pinned_or_used_jobs(home: Home, jobs: list[Any], criteria: Prune) -> None:
     shutil.rmtree(home.path, ignore_errors=True)

@@ -13,6 +13,7 @@ import pytest
 
 from jupyter_pai.backends.local import process
 from jupyter_pai.backends.local.supervisor import namespaces
+from jupyter_pai.backends.local.supervisor.arguments import Role
 from jupyter_pai.core.errors import BackendError
 from jupyter_pai.core.secret import Secret
 from jupyter_pai.jobs.state_dir import JobFolder
@@ -191,7 +192,8 @@ def test_failed_file_view_is_reported(job_folder: Path) -> None:
         (job_folder / name).mkdir(parents=True)
     folder = JobFolder(job_folder)
     options: dict[str, Any] = {"cwd": "/ml/usercode", "tty": False, "grace": 1, "limit": 0}
-    process.spawn(folder, ["/bin/sh", "-c", "echo never"], {"PATH": "/bin"}, mode=namespaces.PRIVATE, **options)
+    roles = [Role("worker", 1, ["/bin/sh", "-c", "echo never"])]
+    process.spawn(folder, roles, {"PATH": "/bin"}, mode=namespaces.PRIVATE, **options)
     until(lambda: not is_alive(folder))
     result = process.read_result(folder)
     assert result and result.exit_code is None

@@ -29,8 +29,8 @@ def pai(platform: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> Stand
     return platform
 
 
-def write_profile(platform: StandIn, **more: object) -> None:
-    """Write the settings of a user."""
+def write_profile(platform: StandIn, profile: str = "pai", **more: object) -> None:
+    """Write the settings of a user with this profile."""
     keys = {
         "backend": "pai",
         **platform.settings(),
@@ -40,7 +40,7 @@ def write_profile(platform: StandIn, **more: object) -> None:
     }
     lines = "\n".join(f"{name} = {json.dumps(value)}" for name, value in keys.items())
     user_file().parent.mkdir(parents=True, exist_ok=True)
-    user_file().write_text(f"[profiles.pai]\n{lines}\n", "utf-8")
+    user_file().write_text(f"[profiles.{profile}]\n{lines}\n", "utf-8")
     os.chmod(user_file(), 0o600)
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
-from jupyter_pai.backends.pai.request_body import JOB_LABEL
+from jupyter_pai.backends.pai.site import JOB_LABEL
 from jupyter_pai.client.embedded import EmbeddedClient
-from jupyter_pai.core.errors import ReplyLost
 
-from ...conftest import script, submit
+from ...conftest import submit
 from ...fakes.alibaba import StandIn
+from ...support import faulty_submits
 from .conftest import write_profile
 
 __all__ = ["OPTIONAL", "submit_and_follow", "submit_with_lost_replies"]
@@ -19,46 +17,15 @@ __all__ = ["OPTIONAL", "submit_and_follow", "submit_with_lost_replies"]
 # Requests that do not decide the end of a job.
 OPTIONAL = ("ListTrainingJobInstanceMetrics", "ListTrainingJobEvents", "ListTrainingJobMetrics")
 
-LINES = 300
-# One request of ten goes wrong, in one of these ways or by a delay of 30 seconds.
-KINDS = ("500", "503", "throttled", "reset", "cut", "lost")
 
-
-def submit_and_follow(pai: StandIn, engine: EmbeddedClient, folder: Path, jobs: int, delays: int) -> str:
-    """Submit jobs, eight at a time, with faults and at most a number of delays. Each submit creates one job with a
-    complete log, or ends as unknown at the platform and creates at most one. Return a summary of the faults."""
+def submit_and_follow(pai: StandIn, engine: EmbeddedClient, jobs: int, delays: int) -> str:
+    """Submit jobs with faults, and return a summary: `support.faulty_submits`."""
     write_profile(pai, requests_per_second=200)
-    before = {job["id"] for job in pai.jobs}
-    script(folder, f"for n in range({LINES}): print('line', n)")
-    share = 0.1 / (len(KINDS) + 1)
-    for kind in KINDS:
-        pai.faults.add(kind, probability=share)
-    pai.faults.add("delay", probability=share, seconds=30, count=delays)
 
-    def one(n: int) -> tuple[str, str] | None:
-        try:
-            job = submit(engine, folder=folder, entry_point="train.py", profile="pai", name=f"job {n}")
-        except ReplyLost:
-            return None
-        job.wait()
-        return job.id, job.logs()
+    def made() -> list[str]:
+        return [job["labels"][JOB_LABEL] for job in pai.jobs if JOB_LABEL in job["labels"]]
 
-    with ThreadPoolExecutor(8) as threads:
-        done = dict(filter(None, threads.map(one, range(jobs))))
-    struck = Counter(note["fault"] for note in pai.requests if note.get("fault"))
-    request = len(pai.requests)
-    pai.faults.clear()
-    assert struck.total() > jobs
-    made = [job["labels"][JOB_LABEL] for job in pai.jobs if job["id"] not in before]
-    unknown = {job["id"] for job in engine.call("list_jobs", status=["lost"], limit=jobs)["jobs"]}
-    assert len({*made}) == len(made)
-    assert done.keys() <= {*made} <= done.keys() | unknown
-    assert len(done) + len(unknown) == jobs
-    for log in done.values():
-        assert [line for line in log.splitlines() if line.startswith("line ")] == [f"line {n}" for n in range(LINES)]
-    summary = ", ".join(f"{count} {kind}" for kind, count in struck.most_common())
-    result = f"{len(made)} jobs of {jobs} submits, {len(unknown)} unknown"
-    return f"\n{result}; {struck.total()} of {request} requests went wrong: {summary}"
+    return faulty_submits.submit_and_follow(pai, made, engine, jobs, delays, profile="pai").summary
 
 
 def submit_with_lost_replies(pai: StandIn, engine: EmbeddedClient, jobs: int, lag: float) -> str:

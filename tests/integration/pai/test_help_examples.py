@@ -7,6 +7,7 @@ import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -34,6 +35,12 @@ TRAIN = """
 # Verbs with examples for jobs of the platform; verbs with examples for a Jupyter server or a notebook.
 REMOTE = ("models", "terminal", "adopt")
 ELSEWHERE = ("tensorboard", "form")
+WORKFLOW = """
+    name: example
+    steps:
+      - name: only
+        spec: {{command: test -e {path}, source: {{files: {{a: ""}}}}}}
+"""
 
 
 @pytest.fixture
@@ -62,12 +69,24 @@ def test_examples_on_jobs_and_data_run(run: Callable[..., str], folder: Path) ->
     run("submit train.py --name baseline --metric loss=loss=(.+) --wait")
     # Data is uploaded before it is moved, and jobs are deleted last.
     first, last = ("mkdir", "put", "get", "ls", "mv", "rm"), ("delete", "prune")
-    others = [verb for verb in VERBS if verb not in (*first, *last, *REMOTE, *ELSEWHERE, "secret")]
+    others = [verb for verb in VERBS if verb not in (*first, *last, *REMOTE, *ELSEWHERE, "secret", "workflow")]
     for line in [*(line for _text, line in OVERVIEW), *lines(*first, *others, *last)]:
         run(line)
     for line in lines("secret"):
         result = run(line, stdin=None, input="value\n")
     assert "HF_TOKEN" in result
+
+
+def test_examples_on_workflows_run(cli: Cli, folder: Path) -> None:
+    file = folder / "file"
+    (folder / "workflow.yaml").write_text(dedent(WORKFLOW.format(path=file)))
+    check, run, resume = (shlex.split(line) for line in lines("workflow"))
+    assert cli(*check).returncode == 0
+    assert cli(*run).returncode == 1
+    file.touch()
+    for words in (resume, ["workflow", "show", "last", "--wait"], run):
+        done = cli(*words)
+        assert done.returncode == 0, (words, done.stdout, done.stderr)
 
 
 def test_examples_on_data_run_with_a_shared_folder(cli: Cli, folder: Path, tmp_path: Path) -> None:
@@ -84,8 +103,11 @@ def test_examples_on_jobs_of_a_platform_run(run: Callable[..., str], cli: Cli, f
     run("submit --command 'sleep 1000' --profile pai --name baseline --yes")
     until(lambda: "running" in run("show"))
     jobs = json.loads(run("adopt --backend pai --json"))["jobs"]
-    for line in lines("models", "terminal", "adopt"):
+    for line in lines("terminal", "adopt"):
         run(line.replace("job-1234", jobs[0]["remote_id"]))
     run("stop last")
+    until(lambda: "stopped" in run("show"))
+    for line in lines("models"):
+        run(line)
     for line, message in zip(lines(*ELSEWHERE), [*["requires a Jupyter server"] * 3, "in notebooks only"], strict=True):
         assert message in cli(*shlex.split(line)).stderr

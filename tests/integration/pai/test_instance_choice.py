@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_pai.backends.pai import resolve
+from jupyter_pai.backends.instance_choice import select
 from jupyter_pai.backends.pai.catalog import InstanceCatalog
 from jupyter_pai.backends.resources import InstanceType
 from jupyter_pai.client.embedded import EmbeddedClient
@@ -63,7 +63,7 @@ def test_selected_gpus_are_confirmed_once(engine: EmbeddedClient, pai: StandIn) 
         engine.submit(spec)
     questions = caught.value.details["questions"]
     assert isinstance(questions, list) and len(questions) == 1
-    assert not pai.count("oss") and not pai.count("paistudio")
+    assert not pai.count("oss", "PutObject") and not pai.count("paistudio")
     assert engine.call("list_jobs")["jobs"] == []
     engine.submit(spec, confirmed=True)
     assert compute_of_last_job(pai)["EcsSpec"] == "ecs.gn6v-c8g1.2xlarge"
@@ -77,7 +77,7 @@ def test_impossible_sizes_are_rejected(engine: EmbeddedClient, pai: StandIn) -> 
         submit(engine, "true", profile="pai", gpu=16)
     with pytest.raises(SpecError, match=r"no GPU.*ecs\.g6\.4xlarge"):
         submit(engine, "true", profile="pai", cpu=32, gpu=0)
-    assert not pai.count("oss") and not pai.count("paistudio")
+    assert not pai.count("oss", "PutObject") and not pai.count("paistudio")
 
 
 def test_named_type_overrides_sizes(engine: EmbeddedClient, pai: StandIn) -> None:
@@ -119,7 +119,7 @@ def test_forbidden_list_of_types_is_reported(engine: EmbeddedClient, pai: StandI
     with pytest.raises(PermissionDenied) as caught:
         submit(engine, "true", profile="pai", cpu=3)
     assert caught.value.fix
-    assert not pai.count("oss")
+    assert not pai.count("oss", "PutObject")
     submit(engine, "true", profile="pai")
 
 
@@ -131,7 +131,7 @@ def test_dry_run_shows_the_selected_type(
     assert shown.returncode == 0, shown.stderr
     assert '"instance_type": "ecs.c6.xlarge"' in shown.stdout
     assert "ecs.c6.xlarge is the smallest instance type with 3 cores: 4 cores, 8 GiB." in shown.stdout
-    assert not pai.count("oss")
+    assert not pai.count("oss", "PutObject")
 
 
 def test_rerun_keeps_the_type_unless_sizes_change(engine: EmbeddedClient, pai: StandIn) -> None:
@@ -198,14 +198,14 @@ def test_cheapest_then_smallest_available_type_is_selected(
     kinds: list[InstanceType], fields: dict[str, Any], picked: str
 ) -> None:
     spec = sizes(**fields)
-    assert resolve.select(kinds, spec, spot="spot" in spec.options).name == picked
+    assert select(kinds, spec, spot="spot" in spec.options).name == picked
 
 
 def test_empty_or_unsuitable_list_is_rejected() -> None:
     with pytest.raises(SpecError, match="lists no instance type"):
-        resolve.select([], sizes(cpu=1))
+        select([], sizes(cpu=1))
     with pytest.raises(SpecError, match="no GPU"):
-        resolve.select([kind("a", gpu=1)], sizes(cpu=1, gpu=0))
+        select([kind("a", gpu=1)], sizes(cpu=1, gpu=0))
 
 
 def test_selected_type_is_stored(engine: EmbeddedClient, pai: StandIn) -> None:

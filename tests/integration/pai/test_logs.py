@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from jupyter_pai.backends.pai.logs import LARGEST_PAGE, read_log
 
@@ -35,7 +35,6 @@ def read(pages: Pages, cursor: str) -> tuple[str, str]:
 
 
 @given(st.lists(st.integers(0, 4500), min_size=1, max_size=6), st.booleans())
-@settings(deadline=None)
 def test_each_line_is_read_once(growth: list[int], alike: bool) -> None:
     pages, result, cursor = Pages(), "", ""
     for n in growth:

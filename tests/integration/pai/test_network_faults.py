@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_pai.backends.pai.request_body import JOB_LABEL
+from jupyter_pai.backends.pai.site import JOB_LABEL
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
 from jupyter_pai.core.errors import Conflict, ReplyLost
@@ -22,16 +19,15 @@ from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import script, submit, until
 from ...fakes.alibaba import StandIn
+from ...support.killed_submits import after_restart, only_job, submitting
 from .faulty_platform import submit_and_follow, submit_with_lost_replies
 
 JOBS = 30
 
 
 @pytest.mark.parametrize("timings", [Timings(unseen=8)])
-def test_submits_under_faults_create_one_job_with_a_complete_log(
-    pai: StandIn, engine: EmbeddedClient, folder: Path
-) -> None:
-    print(submit_and_follow(pai, engine, folder, JOBS, delays=2))
+def test_submits_under_faults_create_one_job_with_a_complete_log(pai: StandIn, engine: EmbeddedClient) -> None:
+    print(submit_and_follow(pai, engine, JOBS, delays=2))
 
 
 def asking(pai: StandIn, action: str) -> Callable[[], bool]:
@@ -40,15 +36,8 @@ def asking(pai: StandIn, action: str) -> Callable[[], bool]:
 
 def killed(pai: StandIn, folder: Path, action: str) -> None:
     """Submit by the command line, and kill it at a given request."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "jupyter_pai", "submit", "train.py", "--profile", "pai", "--name", "cut short"],
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    until(asking(pai, action))
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    with submitting(folder, "train.py", "--profile", "pai") as when:
+        when(asking(pai, action))
 
 
 def jobs_of(engine: EmbeddedClient) -> list[dict[str, str]]:
@@ -57,13 +46,7 @@ def jobs_of(engine: EmbeddedClient) -> list[dict[str, str]]:
 
 def succeeded_after_restart() -> dict[str, Any]:
     """Return the only job when it has succeeded under a new engine."""
-    engine = EmbeddedClient()
-    try:
-        (job,) = jobs_of(engine)
-        until(lambda: engine.call("show", job=job["id"])["status"] == "succeeded")
-        return dict(engine.call("show", job=job["id"]))
-    finally:
-        engine.close()
+    return after_restart(lambda engine: only_job(engine, "succeeded"), Timings().unseen)
 
 
 def test_kill_during_upload_creates_no_job(pai: StandIn, home: Home, folder: Path) -> None:

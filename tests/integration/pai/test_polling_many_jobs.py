@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from jupyter_pai.backends.pai.request_body import HOME_LABEL
+from jupyter_pai.backends.pai.site import HOME_LABEL
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.jobs.job import Job, JobStatus, now
 from jupyter_pai.jobs.spec import parse_spec

@@ -22,7 +22,7 @@ def limit_of(engine: EmbeddedClient, pai: StandIn, **fields: Any) -> int:
     assert job.info["run_time_limit"] == seconds
     cost = job.info["notes"][0]
     assert ("No run-time limit: billed until it ends." in cost) == (seconds == 0)
-    assert (f"at most {seconds / 3600:.3g} hours" in cost) == (seconds > 0)
+    assert (f"at most {seconds / 3600:.3g} h." in cost) == (seconds > 0)
     return seconds
 
 

@@ -13,7 +13,7 @@ from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.storage import load_storages
 
-from ...conftest import end_jobs
+from ...conftest import end_jobs, until
 from ...support import example_plugin
 
 
@@ -22,14 +22,20 @@ def neighbour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     """The folder of a running daemon."""
     monkeypatch.syspath_prepend(example_plugin.site())
     monkeypatch.setenv("PYTHONPATH", str(example_plugin.site()))
-    for load in (load_backends, load_storages):
-        load.cache_clear()
+    until(_found)
     with example_plugin.running_daemon(tmp_path / "shared") as folder:
         yield folder
         end_jobs(Home(folder / "home"))
     monkeypatch.undo()
     for load in (load_backends, load_storages):
         load.cache_clear()
+
+
+def _found() -> bool:
+    """Look for plug-ins anew. A thread of an earlier engine may still store what it has found before."""
+    for load in (load_backends, load_storages):
+        load.cache_clear()
+    return "neighbour" in load_backends()
 
 
 @contextmanager

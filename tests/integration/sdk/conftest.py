@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from jupyter_pai.jobs.state_dir import Home
 
 from ...fakes.alibaba import StandIn
+from ..pai.conftest import write_profile
 from ..server.conftest import server as server  # a real Jupyter server
 from .snippet_platforms import SnippetPlatform, copy_snippet
 
@@ -48,3 +50,13 @@ def place(request: pytest.FixtureRequest) -> SnippetPlatform:
     """This machine and the stand-in, in turn."""
     result: SnippetPlatform = request.getfixturevalue(request.param)
     return result
+
+
+@pytest.fixture
+def pai(engine: Any, platform: StandIn, monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    """The stand-in, as a second profile."""
+    for name, value in platform.environment().items():
+        monkeypatch.setenv(name, value)
+    write_profile(platform)
+    platform.clear()
+    return platform

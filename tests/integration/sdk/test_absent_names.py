@@ -15,8 +15,8 @@ from jupyter_pai.sdk.session import Session
 
 # Modules and names of alipai 0.4.13. Below them, everything is absent too.
 MODULES = (
-    "api dataset dsw experiment huggingface libs model modelscope pipeline predictor processor serializers toolkit "
-    "tracking model._model pipeline.types.artifact toolkit.config"
+    "api dataset dsw experiment huggingface libs modelscope pipeline.component pipeline.run "
+    "predictor processor serializers toolkit tracking toolkit.config"
 ).split()
 
 
@@ -25,7 +25,7 @@ def test_import_of_an_absent_module_names_the_alternative(name: str) -> None:
     with pytest.raises(ImportError) as caught:
         importlib.import_module(f"jupyter_pai.sdk.{name}")
     assert isinstance(caught.value, Unsupported) and caught.value.fix
-    assert f"`{name.partition('.')[0]}`" in caught.value.message
+    assert f"`{name}`" in caught.value.message or f"`{name.partition('.')[0]}`" in caught.value.message
 
 
 def test_unknown_modules_and_names_are_reported_as_always() -> None:
@@ -40,6 +40,8 @@ def test_absent_names_of_modules_name_the_alternative() -> None:
         from jupyter_pai.sdk.estimator import HyperParameterType  # noqa: F401
     with pytest.raises(ImportError, match=r"Estimator\(instance_type='local'\)"):
         from jupyter_pai.sdk.job import LocalTrainingJob  # noqa: F401
+    with pytest.raises(ImportError, match=r"as a dict"):
+        from jupyter_pai.sdk.model import InferenceSpec  # noqa: F401
     with pytest.raises(ImportError, match=r"packaging\.version"):
         from jupyter_pai.sdk.common.utils import to_semantic_version  # noqa: F401
 
@@ -50,11 +52,10 @@ def test_absent_methods_and_attributes_name_the_alternative(engine: EmbeddedClie
     with pytest.raises(AttributeError, match=r"Session\.training_job_api.*Estimator"):
         session.training_job_api  # noqa: B018
     estimator = Estimator(command="true", instance_type="local")
-    for call in (estimator.create_model, estimator.deploy):
-        with pytest.raises(Unsupported, match=r"Estimator\.model_data\(\)"):
-            call()
-    with pytest.raises(Unsupported, match="algorithm_spec"):
-        AlgorithmEstimator(algorithm_name="easycv")
+    with pytest.raises(Unsupported, match=r"Estimator\.model_data\(\)"):
+        estimator.deploy()
+    with pytest.raises(ValueError, match="algorithm_spec"):
+        AlgorithmEstimator()
     job = estimator.fit(show_logs=False)
     with pytest.raises(AttributeError, match=r"job\.spec\['hyperparameters'\]"):
         job.hyperparameters  # noqa: B018

@@ -11,6 +11,7 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
+import yaml
 
 from jupyter_pai.jobs.state_dir import Home
 
@@ -258,3 +259,112 @@ def test_older_form_of_fit_has_no_outputs(here: Here) -> None:
     assert reply["names"] == [False, "by place", True, "by name"]
     assert "printed" not in reply["output"]
     assert reply["output"].count("no run-time limit: billed until it ends") == 4
+
+
+XGBOOST = "registry.cn-shanghai.aliyuncs.com/pai-dlc/xgboost-training:1.6.0-cpu-py36-ubuntu18.04"
+
+# The steps of both: `op` and `publish` are their components.
+STEPS = """
+    plain = {"JobSpecs": [{"Type": "Worker", "PodCount": 1, "EcsSpec": "ecs.c6.large", "ImageUri": None}]}
+    chief = {"Type": "Chief", "PodCount": 1, "EcsSpec": "ecs.c6.xlarge", "ImageUri": None}
+    ps = {"Type": "PS", "PodCount": 2, "EcsSpec": "ecs.c6.large", "ImageUri": None}
+    config = {"JobSpecs": [chief, *plain["JobSpecs"], ps], "UserVPC": {"VpcId": "vpc-1", "SecurityGroupId": "sg-1"}}
+    data = {"train_data": f"oss://{session.oss_bucket_name}.{arguments['host']}/iris/train.csv"}
+    base = f"oss://{session.oss_bucket_name}.{arguments['host']}/out/"
+
+    def inputs(number, config=plain, **more):
+        values = {"job_config": config, "output_path": f"{base}{number}/", "objective": "softmax", "eta": 0.2}
+        return values | data | {"n_estimators": 500} | more
+
+    step1 = op.as_step(name="train-step-1", inputs=inputs(1))
+    step2 = op.as_condition_step(name="train-step-2", condition=step1.outputs["test-accuracy"] <= 0.90,
+                                 inputs=inputs(2), depends=[step1])
+    step3 = op.as_condition_step(name="train-step-3", condition=step1.outputs["test-accuracy"] > 0.90,
+                                 inputs=inputs(3, n_estimators=1000, config=config), depends=[step1])
+    step4 = publish.as_step(name="publish", depends=[step3],
+                            inputs={"job_config": plain, "accuracy": step1.outputs["test-accuracy"]})
+    pipeline = Pipeline(steps=[step2, step4])
+"""
+THEIRS = (
+    """
+    from pai.pipeline import Pipeline
+    from pai.pipeline.component import ContainerComponent
+    from pai.pipeline.types import ArtifactMetadataUtils, PipelineArtifact, PipelineParameter
+    import json
+
+    def component(env, inputs, outputs=()):
+        own = [PipelineParameter("job_config", dict), PipelineParameter("output_path", str, default="")]
+        return ContainerComponent(
+            image_uri="registry.cn-shanghai.aliyuncs.com/paiflow-core/dlc-executor:v2.0.0",
+            command=["python", "-um", "pai_running.cmd.custom_job_submit"], env=json.loads(env),
+            inputs=own + inputs, outputs=list(outputs))
+
+    data = PipelineArtifact("train_data", ArtifactMetadataUtils.oss_dataset(), required=True)
+    types = [("objective", str), ("eta", float), ("n_estimators", int)]
+    op = component(arguments["train"], [*(PipelineParameter(*one) for one in types), data],
+                   [PipelineParameter("test-accuracy")])
+    publish = component(arguments["publish"], [PipelineParameter("accuracy", str)])
+"""
+    + STEPS
+    + """
+    # With a session, the SDK also writes the account, by STS, which the stand-in does not have.
+    import pai.session
+    pai.session._default_session = None
+    results["manifest"] = pipeline.to_manifest("iris", "v1")
+"""
+)
+OURS = (
+    """
+    from jupyter_pai.sdk.job import CustomJob
+    from jupyter_pai.sdk.operator.types import ArtifactMetadataUtils, PipelineArtifact, PipelineParameter
+    from jupyter_pai.sdk.operator import CustomJobOperator
+    from jupyter_pai.sdk.pipeline import Pipeline
+
+    op = CustomJob(
+        "train.py", arguments["code"], arguments["image"], {"objective": "softmax", "eta": 0.2, "n_estimators": 500}
+    ).as_component(
+        inputs=[PipelineArtifact("train_data", metadata=ArtifactMetadataUtils.oss_dataset())],
+        outputs=[PipelineParameter("test-accuracy")],
+    )
+    publish = CustomJobOperator(command="./publish.sh", image_uri=arguments["image"], source_code=arguments["code"],
+                                job_type="PyTorchJob", inputs=[PipelineParameter("accuracy", str)])
+"""
+    + STEPS
+    + """
+    results["manifest"] = pipeline.to_manifest("iris")
+"""
+)
+
+
+def documents(manifest: str) -> list[dict[str, Any]]:
+    """Return the documents of a manifest without generated names, and with dependencies in one order."""
+    found = list(yaml.safe_load_all(manifest))
+    guids = {one["metadata"].pop("guid"): number for number, one in enumerate(found)}
+    for one in found:
+        del one["metadata"]["name"]
+    for node in found[-1]["spec"]["pipelines"]:
+        node["metadata"]["guid"] = guids[node["metadata"]["guid"]]
+        node["spec"].get("dependencies", []).sort()
+    found[-1]["spec"]["pipelines"].sort(key=lambda node: node["metadata"]["name"])
+    return found
+
+
+def test_manifest_equals_that_of_the_sdk(here: Here) -> None:
+    """The manifest of PAI's own pipelines."""
+    assert here.pai
+    (here.folder / "code").mkdir()
+    (here.folder / "code/train.py").write_text("print('trained')\n")
+    host = "oss-cn-shanghai.aliyuncs.com"  # The SDK drops a port.
+    ours = documents(here.run_script(OURS, code=str(here.folder / "code"), image=XGBOOST, host=host)["manifest"])
+    envs = [one["spec"]["container"]["envs"] for one in ours[:2]]
+    arguments = {"train": json.dumps(envs[0]), "publish": json.dumps(envs[1]), "host": host}
+    theirs = documents(run_alipai(here.pai, THEIRS, **arguments)["manifest"])
+    nodes = [one[-1]["spec"].pop("pipelines") for one in (ours, theirs)]
+    for mine, other in zip((*nodes[0], *ours), (*nodes[1], *theirs), strict=True):
+        assert mine == other
+    assert envs[0] == {
+        "CUSTOM_JOB_MODE": "1", "CUSTOM_JOB_IMAGE_URI": XGBOOST, "CUSTOM_JOB_ENTRY_POINT": "train.py",
+        "CUSTOM_JOB_TYPE": "TFJob", "CUSTOM_JOB_BASE_PATH": "/ml", "CUSTOM_JOB_WORK_DIR": "/ml/code",
+        "CUSTOM_JOB_SOURCE_FILE": envs[0]["CUSTOM_JOB_SOURCE_FILE"],
+    }  # fmt: skip
+    assert here.pai.objects.read(envs[0]["CUSTOM_JOB_SOURCE_FILE"].split("/", 3)[3])

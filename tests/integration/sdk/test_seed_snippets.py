@@ -266,27 +266,6 @@ def test_s1_034_session_with_keys_in_the_cell(iris: Path, platform: StandIn) -> 
     assert platform.key.secret not in settings and platform.key.id not in settings
 
 
-def test_s1_data_training_and_download(iris: Path, keys: StandIn) -> None:
-    """The document's cells in one notebook; its job uses the Estimator, since CustomJob runs on another service."""
-    (iris / "train.csv").unlink()
-    place = SnippetPlatform(iris, keys)
-    job = """
-from jupyter_pai.sdk.estimator import Estimator
-est = Estimator(
-    command="python xgb_train.py $PAI_USER_ARGS --train_data $PAI_INPUT_TRAIN_DATA",
-    source_dir="code", hyperparameters={"n_estimators": 50}, output_path=job_output_path_uri)
-est.fit(inputs={"train_data": job_train_data_uri})
-"""
-    cells = [place.filled(name) for name in ("s1_019_session", "s1_074_iris", "s1_083_upload")]
-    cells += [job, place.filled("s1_296_download")]
-    code = "\n".join(cells)
-    done = subprocess.run([sys.executable, "-c", code], cwd=iris, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    accuracy = re.search("Output model accuracy=([0-9.]+)", done.stdout)
-    assert accuracy
-    trained(iris, accuracy[1])
-
-
 def test_failed_local_run_raises(home: Home, folder: Path) -> None:
     (folder / "go.py").write_text("print('so far'); import no_such_module")
     with pytest.raises(JobFailed) as caught:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import re
@@ -14,6 +15,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import websocket
 
 from binder.session import NotebookSession
 from jupyter_pai.core.discovery import VARIABLE
@@ -28,6 +31,8 @@ WAYS = ["cell", "command line", "Python"]
 # Signs of a submit under way: packing, then files of the job's folder. Between them, a random delay in seconds.
 SIGNS = ["", "packing", "", "spec.json", "ml/usercode", "lock", "started"]
 LONGEST_DELAY = 0.15
+# Seconds after which a cell without a reply has lost it: ipykernel sends none if the interrupt reaches its own code.
+PATIENCE = 60
 # Bytes of random data in the folder of code, which are packed in each round.
 BYTES = 40_000_000
 CELL = "%%pai_train\nopen({runs!r}, 'a').write('{n}\\n')\n"
@@ -66,9 +71,13 @@ class InterruptRounds:
         notebook = self.server.notebook() if way == "cell" else None
         text = self._interrupted_cell(notebook, moment) if notebook else self._interrupted_process(way, moment)
         made = self._jobs() - before
+        assert len(made) <= 1
+        if text is None:
+            self.outcomes["cell, reply lost by the kernel"] += 1
+            self._check(self._run_again(self.server.notebook(), before))
+            return
         named = {job for job in made if job in text}
         assert made == named, f"{way}, {moment or 'any moment'}: a job is silent\n{text}"
-        assert len(made) <= 1
         if moment and not made:
             assert "no job was submitted" in text, text
         self.outcomes[f"{way}, {moment or 'any'}: {'a job' if made else 'no job'}"] += 1
@@ -85,19 +94,25 @@ class InterruptRounds:
     def _jobs(self) -> set[str]:
         return {job["id"] for job in self.server.rest("GET", "/pai/api/v1/jobs?limit=500")["jobs"]}
 
-    def _interrupted_cell(self, notebook: NotebookSession, moment: str) -> str:
+    def _interrupted_cell(self, notebook: NotebookSession, moment: str) -> str | None:
+        """Return the output of a cell that is interrupted; None if the kernel has lost its reply."""
         texts: list[str] = []
 
         def run() -> None:
-            outputs = notebook.run(self._cell(), check=False)
-            texts.append(f"{outputs.text} {outputs.data} {outputs.error}")
+            with contextlib.suppress(websocket.WebSocketException, OSError):  # The connection was shut down.
+                outputs = notebook.run(self._cell(), check=False)
+                texts.append(f"{outputs.text} {outputs.data} {outputs.error}")
 
         running = threading.Thread(target=run)
         folders = self._folders()
         running.start()
         self._await(moment, folders, lambda: not running.is_alive())
         notebook.interrupt()
-        running.join()
+        running.join(PATIENCE)
+        if running.is_alive():
+            notebook.socket.shutdown()
+            running.join()
+            return None
         # An interrupt that came too late ends at the latest with this cell.
         until(lambda: notebook.run("print('idle')", check=False).text == "idle\n")
         return texts[0]

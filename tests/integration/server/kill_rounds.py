@@ -40,8 +40,9 @@ PARTS_OF_JOB = ["supervisor", "guard", "process"]
 # Signs of a submit under way, in a job's folder; later moments are bytes of its log.
 SIGNS = ["", "spec.json", "ml/usercode", "lock", "started"]
 LINES = 40_000
-# It notes that it runs, starts children that leave it, and writes until it may end; then it notes what it printed.
-CODE = """import os, sys
+# It notes that it runs, starts children that leave it, and writes until it may end, more slowly after some time, since
+# others need the processor; then it notes what it printed.
+CODE = """import os, sys, time
 
 here = os.environ["PAI_OUTPUT_KEPT"]
 me = os.environ["JUPYTER_PAI_JOB_ID"] + " " + os.environ["RANK"]
@@ -52,6 +53,8 @@ n = 0
 while n < {lines} or not os.path.exists(f"{{here}}/enough"):
     print("mark" if n % 1000 == 0 else "line", n, "x" * (n % 50))
     n += 1
+    if n >= {lines}:
+        time.sleep(0.001)
 with open(f"{{here}}/printed", "a") as file:
     print(me, n, file=file)
 {end}

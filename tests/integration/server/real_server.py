@@ -14,6 +14,8 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
+from websocket import WebSocketException
+
 from binder.session import NotebookSession
 from jupyter_pai.core.discovery import info_path
 from jupyter_pai.jobs.state_dir import Home
@@ -41,10 +43,17 @@ class RealServer:
 
     def start(self) -> None:
         """Start the server on a new port, and wait until it answers."""
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = int(probe.getsockname()[1])
-        self.start_again()
+        for is_last in (False, False, True):
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", 0))
+                self.port = int(probe.getsockname()[1])
+            try:
+                self.start_again()
+                return
+            except AssertionError as error:
+                # Another process may take the port before the server does.
+                if is_last or f"port {self.port} is not available" not in str(error):
+                    raise
 
     def start_again(self) -> None:
         """Start the server on its earlier port."""
@@ -100,9 +109,12 @@ class RealServer:
         path = self.root / name
         notebook = {"cells": cells or [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
         path.write_text(json.dumps(notebook), "utf-8")
-        session = NotebookSession(self.url, self.token, name)
-        self.sessions.append(session)
-        session.run("%load_ext jupyter_pai")
+        try:
+            session = NotebookSession(self.url, self.token, name)
+            self.sessions.append(session)
+            session.run("%load_ext jupyter_pai")
+        except (OSError, WebSocketException) as error:
+            raise AssertionError(self.log.read_text()) from error
         return session
 
     def kill(self) -> None:
@@ -126,12 +138,27 @@ class RealServer:
             session.socket.shutdown()
         self.sessions.clear()
 
+    def _removed(self, kind: str) -> bool:
+        """Remove all kernels or terminals. Their lists fail with 500 while one of them ends."""
+        try:
+            for one in self.rest("GET", f"/api/{kind}") or []:
+                self.rest("DELETE", f"/api/{kind}/{one.get('id') or one['name']}")
+        except HTTPError as error:
+            if error.code != 500:
+                raise
+            return False
+        return True
+
     def clean(self, home: Home) -> None:
         """Remove the sessions, jobs and files of a test."""
         self.end_sessions()
         for kind in ("kernels", "terminals"):
-            for one in self.rest("GET", f"/api/{kind}") or []:
-                self.rest("DELETE", f"/api/{kind}/{one.get('id') or one['name']}")
+            until(lambda kind=kind: self._removed(kind))  # type: ignore[misc]
+        for run in (path.parent.name for path in home.workflows.glob("*/run.json")):
+            address = f"/pai/api/v1/workflows/{run}"
+            self.rest("POST", f"{address}/stop")
+            until(lambda address=address: self.rest("GET", address)["run"]["ended_at"])  # type: ignore[misc]
+            self.rest("DELETE", address)
         end_jobs(home)
         while jobs := self.rest("GET", "/pai/api/v1/jobs")["jobs"]:
             job = jobs[0]["id"]

@@ -20,7 +20,7 @@ S = TypeVar("S", bound=RealServer)
 
 # Fixtures that change the environment of a server, always in the same way. Tests with one of them share a server, as do
 # tests with none.
-_ENVIRONMENTS = ("pai_without_keys", "pai", "installed")
+_ENVIRONMENTS = ("pai_without_keys", "pai", "installed", "slurm_environment")
 
 
 @pytest.fixture(scope="package")

@@ -30,12 +30,11 @@ LONGEST_ROW = 2_000
 
 @dataclass
 class Ran:
-    """A server, the jobs that wrote the table's logs there, by its names, and a notebook."""
+    """A server, and the jobs that wrote the table's logs there, by its names."""
 
     server: RealServer
     home: Home
     jobs: dict[str, str]
-    notebook: NotebookSession
 
     def get(self, name: str, query: str) -> tuple[bytes, int]:
         url = f"{self.server.url}/pai/api/v1/jobs/{self.jobs[name]}/log?{query}"
@@ -56,9 +55,15 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
             jobs = {name: submit(server, place / "code", name) for name in BINARY_LOGS}
             for job in jobs.values():
                 until(lambda job=job: server.job(job)["ended_at"])  # type: ignore[misc]  # bound now
-            yield Ran(server, home, jobs, server.notebook())
+            yield Ran(server, home, jobs)
         finally:
             server.stop()
+
+
+@pytest.fixture(scope="module")
+def notebook(ran: Ran) -> NotebookSession:
+    """A notebook, opened by the first test that uses it: an idle connection is closed by the server."""
+    return ran.server.notebook()
 
 
 def submit(server: RealServer, code: Path, name: str) -> str:
@@ -145,31 +150,31 @@ def test_log_is_printed_by_the_command_line(ran: Ran, name: str) -> None:
     assert logs("--follow") == BINARY_LOGS[name]
 
 
-def test_complete_log_is_read_in_a_kernel(ran: Ran) -> None:
-    ran.notebook.run(
+def test_complete_log_is_read_in_a_kernel(ran: Ran, notebook: NotebookSession) -> None:
+    notebook.run(
         "import hashlib, json, jupyter_pai\n"
         "def digest(text): return hashlib.sha256(text.encode()).hexdigest()\n"
         "def read(job):\n"
         "    job = jupyter_pai.get_job(job)\n"
         "    return digest(job.logs()), digest(''.join(job.follow()))\n"
     )
-    reply = ran.notebook.run(f"print(json.dumps([read(job) for job in {list(ran.jobs.values())!r}]))").text
+    reply = notebook.run(f"print(json.dumps([read(job) for job in {list(ran.jobs.values())!r}]))").text
     for name, result in zip(ran.jobs, json.loads(reply), strict=True):
         wanted = hashlib.sha256(text_of(BINARY_LOGS[name]).encode()).hexdigest()
         assert result == [wanted, wanted], name
 
 
 @pytest.mark.parametrize("name", BINARY_LOGS)
-def test_notebook_shows_an_abridged_log(ran: Ran, name: str) -> None:
+def test_notebook_shows_an_abridged_log(ran: Ran, notebook: NotebookSession, name: str) -> None:
     whole = text_of(BINARY_LOGS[name])
     for words in ("", " --follow"):
-        shown = ran.notebook.run(f"%pai logs {ran.jobs[name]}{words}").text
+        shown = notebook.run(f"%pai logs {ran.jobs[name]}{words}").text
         # Jupyter's own limit was never met, and the end is there.
         assert "rate exceeded" not in shown
         assert whole.endswith(shown[-5_000:])
         left_out = sum(int(n.replace(",", "")) for n in re.findall(r"\[… ([0-9,]+) characters", shown))
         assert len(re.sub(r"\n?\[… [^\]]*\]\n", "", shown)) + left_out == len(whole)
-    bundle = ran.notebook.run(f"%pai show {ran.jobs[name]}").data[0]
+    bundle = notebook.run(f"%pai show {ran.jobs[name]}").data[0]
     assert bundle["text/plain"] == bundle["application/vnd.jupyter-pai.job+json"]["snapshot"]
     assert not CONTROL.search(bundle["text/plain"])
     assert max(map(len, bundle["text/plain"].split("\n"))) <= LONGEST_ROW + len("  | ")

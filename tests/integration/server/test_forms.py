@@ -54,7 +54,7 @@ async def test_form_starts_with_the_existing_files(jp_fetch: Any, project: Path)
     spec = {"entry_point": "study.ipynb", "source": source}
     entries = ["setup.sh", "study.ipynb", "train.py", "lib/part.py"]
     request = {"spec": spec, "backend": "", "notebook": notebook, "script_if_needed": True}
-    assert result == {"request": request, "kind": "notebook", "last": None, "entries": entries}
+    assert result == {"request": request, "kind": "notebook", "last": None, "entries": entries, "notes": []}
     script = await form(jp_fetch, str(project / "setup.sh"), backend="local")
     assert (script["kind"], script["request"]["spec"]["entry_point"]) == ("script", "setup.sh")
     assert (script["request"]["backend"], script["request"]["notebook"]) == ("local", "")

@@ -35,7 +35,7 @@ def debug_server(home: Home, tmp_path: Path) -> Iterator[DebugServer]:
 
 def answer(notebook: NotebookSession, code: str, *values: str) -> dict[str, Any]:
     """Run a cell that prompts, answer the prompts as a front end does, and return the last prompt."""
-    request = _execute_request(uuid.uuid4().hex, code, "")
+    request = _execute_request(code)
     request["content"]["allow_stdin"] = True
     notebook.socket.send(json.dumps(request))
     query: dict[str, Any] = {}

@@ -41,7 +41,6 @@ PATIENCE = 30
 # `make soak` sets it; here a few of each.
 SETTINGS = settings(
     max_examples=int(os.environ.get("FUZZ_EXAMPLES", "1000")) // 50,
-    deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],
 )

@@ -41,6 +41,7 @@ async def test_platform_replies_conform_to_the_openapi_document(jp_fetch: Any, p
     assert "refused by the test" in later["problem"]
     result = check("doctor", await ask(jp_fetch, "GET", "doctor", backend="pai"))["findings"]
     assert {finding["state"] for finding in result} == {"ok"}
+    assert check("try_jobs", await ask(jp_fetch, "POST", "trials", backend="pai"))["findings"] == []
     (remote_id,) = pai.add_jobs(1)
     (listed,) = check("remote_jobs", await ask(jp_fetch, "GET", "remote-jobs", backend="pai"))["jobs"]
     assert listed["remote_id"] == remote_id
@@ -57,8 +58,19 @@ async def test_platform_replies_conform_to_the_openapi_document(jp_fetch: Any, p
         "profile": "pai",
     }
     job = await run(jp_fetch, spec)
-    (model,) = check("output_models", await ask(jp_fetch, "GET", "jobs", job["id"], "models"))["models"]
+    (model,) = check("job_models", await ask(jp_fetch, "GET", "jobs", job["id"], "models"))["models"]
     assert model["uri"] == job["outputs"]["model"]
+    body = {"model": "a model 模型", "job": job["id"]}
+    version = check("register_model", await ask(jp_fetch, "POST", "models", body=body))["version"]
+    (listed,) = check("models", await ask(jp_fetch, "GET", "models", backend="pai"))["models"]
+    assert (listed["id"], listed["name"]) == (version["model_id"], body["model"])
+    name = body["model"]
+    reply = check("model_versions", await ask(jp_fetch, "GET", "models", name, "versions", backend="pai"))
+    assert reply["versions"] == [version | {"channel": ""}]
+    one = await ask(jp_fetch, "GET", "models", name, "versions", version["version"], backend="pai")
+    assert check("model_version", one)["id"] == version["id"]
+    gone = await ask(jp_fetch, "DELETE", "models", version["model_id"], backend="pai")
+    assert check("delete_model", gone)["id"] == version["model_id"]
     path = "platform-tensorboards"
     board = check("open_platform_board", await ask(jp_fetch, "POST", path, body={"job": job["id"]}))
     (shown,) = check("platform_boards", await ask(jp_fetch, "GET", path, job=job["id"]))["boards"]

@@ -23,13 +23,19 @@ Check = Callable[[str, object], Any]
 # Verbs that need a platform, in `test_platform_endpoints.py`.
 ON_PLATFORMS = {
     "adopt",
+    "delete_model",
     "images",
+    "job_models",
+    "model_version",
+    "model_versions",
+    "models",
     "open_platform_board",
     "open_terminal",
-    "output_models",
     "platform_boards",
+    "register_model",
     "remote_jobs",
     "stop_platform_board",
+    "try_jobs",
 }
 
 
@@ -102,6 +108,41 @@ async def check_job(jp_fetch: Any, check: Check, job: dict[str, Any]) -> None:
     (instance,) = check("job_instances", await ask(jp_fetch, "GET", "jobs", job["id"], "instances"))["instances"]
     assert (instance["name"], instance["status"], instance["exit_code"]) == ("worker-0", "succeeded", 0)
     check("list_jobs", await ask(jp_fetch, "GET", "jobs"))
+
+
+async def check_workflows(jp_fetch: Any, check: Check, spec: dict[str, Any]) -> None:
+    """Check the replies about workflows and components."""
+
+    async def ended(run: str) -> None:
+        while (await ask(jp_fetch, "GET", "workflows", run))["run"]["status"] in ("running", "stopping"):
+            await asyncio.sleep(0)
+
+    workflow = {
+        "name": "flow",
+        "steps": [{"name": "long", "spec": {"command": "sleep 1000", "source": spec["source"]}}],
+    }
+    body = {"workflow": workflow}
+    assert check("check_workflow", await ask(jp_fetch, "POST", "workflows", "check", body=body))["steps"]
+    run = check("run_workflow", await ask(jp_fetch, "POST", "workflows", body=body))["run"]["id"]
+    check("show_workflow", await ask(jp_fetch, "GET", "workflows", run))
+    definition = check("workflow_definition", await ask(jp_fetch, "GET", "workflows", run, "definition"))
+    export = {"workflow": definition["workflow"]}
+    assert (
+        "sleep 1000"
+        in check("export_workflow", await ask(jp_fetch, "POST", "workflows", "export", body=export))["text"]
+    )
+    check("stop_workflow", await ask(jp_fetch, "POST", "workflows", run, "stop"))
+    await ended(run)
+    check("resume_workflow", await ask(jp_fetch, "POST", "workflows", run, "resume", body={}))
+    await ask(jp_fetch, "POST", "workflows", run, "stop")
+    await ended(run)
+    assert check("list_workflows", await ask(jp_fetch, "GET", "workflows"))["total"] == 1
+    check("delete_workflow", await ask(jp_fetch, "DELETE", "workflows", run))
+
+    component = {"identifier": "train", "version": "v1", "spec": spec | {"secrets": {}}}
+    check("save_component", await ask(jp_fetch, "POST", "components", body=component))
+    assert check("list_components", await ask(jp_fetch, "GET", "components"))["components"]
+    check("component", await ask(jp_fetch, "GET", "components", "train", "versions", "v1"))
 
 
 async def check_logs_and_outputs(jp_fetch: Any, check: Check, job: dict[str, Any], tmp_path: Path) -> None:
@@ -182,6 +223,7 @@ async def test_replies_conform_to_the_openapi_document(jp_fetch: Any, spec: dict
     board = check("start_tensorboard", await ask(jp_fetch, "POST", "tensorboards", body={"jobs": [job["id"]]}))
     assert check("tensorboards", await ask(jp_fetch, "GET", "tensorboards"))["tensorboards"] == [board]
     assert not check("stop_tensorboard", await ask(jp_fetch, "DELETE", "tensorboards", board["id"]))["tensorboards"]
+    await check_workflows(jp_fetch, check, spec)
     check("doctor", await ask(jp_fetch, "GET", "doctor"))
     check("catalogue", await ask(jp_fetch, "GET", "catalogue"))
     assert check("choices", await ask(jp_fetch, "GET", "choices", name="instance_types"))["choices"]
@@ -203,7 +245,8 @@ async def test_job_is_returned_as_code(jp_fetch: Any, spec: dict[str, Any], tmp_
     assert job["spec"]["output_path"].startswith(str(tmp_path))
     await ask(jp_fetch, "PATCH", "jobs", job["id"], "labels", body={"a": None})
     result = await ask(jp_fetch, "GET", "jobs", job["id"], "code")
-    assert result.keys() == {"cell", "cli", "python", "json"}
+    assert result.keys() == {"cell", "cli", "python", "json", "document"}
+    assert result["document"] == ""
     again = json.loads(result["json"])
     assert (again["hyperparameters"], again["labels"], "output_path" in again) == ({"lr": "0.1"}, {"a": "b"}, False)
     assert (await run(jp_fetch, again))["spec"]["output_path"] != job["spec"]["output_path"]

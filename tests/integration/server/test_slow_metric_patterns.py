@@ -83,7 +83,7 @@ def _ends(socket: websocket.WebSocket) -> list[str]:
 
 
 def test_number_of_metrics_is_limited(server: RealServer, home: Home) -> None:
-    write = """for n in range(30_000): print('[pai] {"metric": "m%d", "value": 1}' % n)"""
+    write = """for n in range(10_000): print('[pai] {"metric": "m%d", "value": 1}' % n)"""
     job = submit(server, "python write.py", source={"files": {"write.py": write}})
     result = ended(server, job)
     assert len(result["metrics"]) == 1_000

@@ -82,6 +82,6 @@ test('ignores malformed and unknown messages', () => {
 });
 
 test('parses the data of a notebook output', () => {
-  assert.deepEqual(parseOutput({ job_id: 'a', snapshot: 's' }), { jobId: 'a', snapshot: 's' });
-  assert.deepEqual(parseOutput(undefined), { jobId: '', snapshot: '' });
+  assert.deepEqual(parseOutput({ job_id: 'a', snapshot: 's' }, 'job_id'), { id: 'a', snapshot: 's' });
+  assert.deepEqual(parseOutput(undefined, 'job_id'), { id: '', snapshot: '' });
 });

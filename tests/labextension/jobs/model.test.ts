@@ -13,12 +13,14 @@ interface IRow {
   readonly id: string;
   readonly name: string;
   readonly status: string;
+  readonly workflow?: string;
 }
 
 /** An in-memory list of jobs behind a connection that a test can break. */
 class Engine implements IEngine {
   readonly kind = 'server';
   jobs: IRow[] = [];
+  runs: Readonly<Record<string, object>> = {};
   readonly calls: Parameters[] = [];
   broken = false;
   private receive: ((message: Message) => void) | null = null;
@@ -34,7 +36,7 @@ class Engine implements IEngine {
     const offset = Number(parameters['offset']);
     const jobs = matching.slice(offset, offset + Number(parameters['limit']));
     await Promise.resolve();
-    return { jobs, total: matching.length };
+    return { jobs, total: matching.length, runs: parameters['folded'] ? this.runs : {} };
   }
 
   subscribe(_: Topic, receive: (message: Message) => void, signal: AbortSignal): void {
@@ -227,3 +229,36 @@ test('keeps a selection until its jobs are deleted', () => {
   assert.equal(selection.toggle(ended, 4).anchor, 4);
   assert.equal(selection.updated([]), selection);
 });
+
+test('a run of a workflow is one row, unless the list is filtered or sorted', () =>
+  withModel(3, async (model, engine) => {
+    engine.jobs = [{ ...row(7), workflow: 'r' }, { ...row(8), workflow: 'deleted' }, ...engine.jobs];
+    engine.runs = { r: { id: 'r', name: 'digits', status: 'running', counts: { succeeded: 1, waiting: 2 } } };
+    engine.send([]);
+    await advance(300);
+    assert.deepEqual(
+      [0, 1, 2].map(one => model.runAt(one)?.name),
+      ['digits', undefined, undefined]
+    );
+    assert.ok(model.hasRuns);
+    // It is not among the jobs that are selected with a range of rows.
+    assert.deepEqual(
+      (await model.range(0, 5)).map(job => job.id),
+      ['j8', 'j0', 'j1', 'j2']
+    );
+    // An active run is polled, also after its last job ended.
+    const calls = engine.calls.length;
+    await advance(2000);
+    assert.equal(engine.calls.length, calls + 1);
+
+    model.search({ name: 'job' });
+    await advance();
+    assert.deepEqual([model.runAt(0), model.hasRuns], [null, false]);
+    model.search({ ...NO_FILTERS, sort: 'name' });
+    await advance();
+    assert.equal(model.runAt(0), null);
+    assert.equal(engine.calls.at(-1)?.['folded'], undefined);
+    model.search(NO_FILTERS);
+    await advance();
+    assert.equal(model.runAt(0)?.name, 'digits');
+  }));

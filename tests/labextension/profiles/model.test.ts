@@ -43,6 +43,8 @@ class Engine implements Pick<IEngine, 'call'> {
   readonly profiles = new Map<string, Json>([['local', { backend: 'local' }]]);
   readonly keys = new Map<string, unknown>();
   default = 'local';
+  /** What `set_profile` returns about the platform. */
+  notes: readonly string[] | undefined;
   readonly calls: [Verb, Parameters, unknown][] = [];
 
   async call(verb: Verb, parameters: Parameters = {}, body?: unknown): Promise<unknown> {
@@ -59,6 +61,9 @@ class Engine implements Pick<IEngine, 'call'> {
     } else if (verb === 'remove_profile') {
       this.profiles.delete(name);
     } else if (verb === 'set_credentials') {
+      if (values['secret'] === 'open') {
+        throw new EngineError('plain', 'agree', 'SettingsError', 400, { faults: { network: 'not encrypted' } });
+      }
       if (!values['secret']) {
         throw new EngineError('secret: needed', '', 'SpecError', 400, { faults: { secret: 'needed' } });
       }
@@ -88,7 +93,7 @@ class Engine implements Pick<IEngine, 'call'> {
       settings: this.keys.has(name) ? { ...settings, own_credentials: 'a.b.c' } : settings,
       credentials: this.keys.has(name) ? { place: 'file', hint: 'a…b' } : { place: '', hint: '' }
     }));
-    return { default: this.default, profiles, credentials_file: '/secrets' };
+    return { default: this.default, profiles, credentials_file: '/secrets', notes: this.notes };
   }
 }
 
@@ -211,4 +216,56 @@ test('tests a profile, makes it the default, and removes it', async () => {
   );
   await model.remove(made);
   assert.deepEqual([model.profiles.map(one => one.name), model.tests.size], [['local'], 0]);
+});
+
+test('the login of a new profile follows what was found out about its platform', async () => {
+  const [model, engine] = await loaded();
+  engine.notes = ['Version 2, by HTTPS.'];
+  begin(model);
+  model.updateForm({ name: 'lab', values: { region_id: 'here' } });
+  assert.equal(await model.save(), false);
+  const { profile, isAtLogin, isDirty } = form(model);
+  assert.deepEqual([profile?.name, isAtLogin, isDirty, model.notes], ['lab', true, false, ['Version 2, by HTTPS.']]);
+  model.updateForm({ credentials: { id: 'me', secret: 'hush' } });
+  assert.equal(await model.save(), true);
+  assert.equal(engine.keys.get('lab'), 'hush');
+  assert.equal(engine.calls.filter(([verb]) => verb === 'set_profile').length, 1);
+  // A login that was typed with the settings needs no second step, and an existing profile none at all.
+  begin(model);
+  model.updateForm({ credentials: { id: 'me', secret: 'hush' } });
+  assert.equal(await model.save(), true);
+  const lab = model.profiles?.find(profile => profile.name === 'lab');
+  assert.ok(lab);
+  model.startEditing(lab);
+  assert.deepEqual(model.notes, []);
+  model.updateForm({ values: { region_id: 'there' } });
+  assert.equal(await model.save(), true);
+  assert.deepEqual(model.notes, ['Version 2, by HTTPS.']);
+});
+
+test('shows an error of a login beside the setting that it is about', async () => {
+  const [model] = await loaded();
+  begin(model);
+  model.updateForm({ values: { region_id: 'here' }, credentials: { id: 'me', secret: 'open' } });
+  assert.equal(await model.save(), false);
+  const { errors, credentialErrors, error } = form(model);
+  assert.deepEqual([errors.get('network'), credentialErrors.size, error], ['not encrypted', 0, null]);
+});
+
+test('opens the form of a target, unless that discards unsaved changes', async () => {
+  const [model, engine] = await loaded();
+  engine.profiles.set('work', { backend: 'pai' });
+  await model.load();
+  assert.equal(model.open({ profile: 'work', atLogin: true }), false);
+  assert.deepEqual([form(model).profile?.name, form(model).isAtLogin], ['work', true]);
+  assert.equal(model.open({ profile: 'local', atLogin: true }), false); // It needs no login.
+  assert.deepEqual([form(model).profile?.name, form(model).isAtLogin], ['local', false]);
+  assert.equal(model.open({ isNew: true, backend: 'pai' }), false);
+  assert.deepEqual([form(model).profile, form(model).platform.name], [null, 'pai']);
+  assert.equal(model.open({ isNew: true, backend: 'unknown' }), true);
+  assert.deepEqual([model.editing], [null]);
+  begin(model);
+  model.updateForm({ name: 'half' });
+  assert.deepEqual([model.open({ isNew: true }), model.open({ profile: 'work' })], [false, false]);
+  assert.equal(form(model).name, 'half');
 });

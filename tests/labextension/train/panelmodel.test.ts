@@ -74,7 +74,7 @@ test('previews after a pause, one request at a time, and drops outdated response
   assert.deepEqual(model.form.preview.notes, ['three']);
 });
 
-test('shows errors beside fields and still lists the declared hyperparameters', async t => {
+test('shows errors beside fields, no cost of an earlier request, and the declared hyperparameters', async t => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());
   const { engine, page, model } = createPanel({
@@ -82,16 +82,18 @@ test('shows errors beside fields and still lists the declared hyperparameters', 
       if (record(body['spec'])['name'] === 'bad') {
         throw new EngineError('name: bad', 'other', 'SpecError', 400, { faults: { name: 'bad' } });
       }
-      return { hyperparameters: [{ name: 'a' }] };
+      return { cost: '2 CNY per hour', hyperparameters: [{ name: 'a' }] };
     },
     inspect: () => ({ hyperparameters: [{ name: 'b' }] })
   });
   page.activate('a.ipynb');
   model.isVisible = true;
   await advance();
+  assert.equal(model.form?.preview?.cost, '2 CNY per hour');
   setName(model, 'bad');
   await advance(1000);
-  assert.equal(model.form?.errors.fields.get('name'), 'bad other');
+  assert.equal(model.form.errors.fields.get('name'), 'bad other');
+  assert.equal(model.form.preview.cost, '');
   assert.deepEqual(
     model.form.declared.map(parameter => parameter.name),
     ['b']
@@ -100,6 +102,7 @@ test('shows errors beside fields and still lists the declared hyperparameters', 
   setName(model, 'good');
   await advance(1000);
   assert.equal(model.form.errors.fields.size, 0);
+  assert.equal(model.form.preview.cost, '2 CNY per hour');
   assert.deepEqual(
     model.form.declared.map(parameter => parameter.name),
     ['a']

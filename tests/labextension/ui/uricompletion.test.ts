@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { IEngine } from '../../../labextension/lib/api/engine.js';
+import { EngineError } from '../../../labextension/lib/api/engine.js';
 import {
   rootCompletions,
   commonPrefix,
   folderOf,
-  folderCompletions
+  folderCompletions,
+  modelCompletions
 } from '../../../labextension/lib/ui/fields/uricompletion.js';
 
 test('completes in the folder before the last slash', () => {
@@ -61,4 +63,34 @@ test('requests only entries after the typed prefix where the folder has several 
     (await folderCompletions(call, '/d/tr', '', '')).map(option => option.text),
     ['/d/train']
   );
+});
+
+test('suggests registered models, and versions after the question mark', async () => {
+  const call: IEngine['call'] = (verb, parameters = {}) => {
+    if (parameters['profile'] === 'local') {
+      return Promise.reject(new EngineError('no registry', '', 'Unsupported'));
+    }
+    assert.equal(parameters['model'], verb === 'models' ? undefined : 'net 1');
+    return Promise.resolve(
+      verb === 'models'
+        ? { models: [{ name: 'net 1' }, { name: 'other' }] }
+        : {
+            versions: [
+              { id: '2', version: '0.2.0' },
+              { id: '1', version: '' }
+            ]
+          }
+    );
+  };
+  const names = async (text: string, profile = '') =>
+    (await modelCompletions(call, text, profile)).map(option => option.text);
+  assert.deepEqual(await names('model://'), ['model://net%201', 'model://other']);
+  assert.deepEqual(await names('model://o', 'local'), ['model://other']);
+  assert.deepEqual(await names('model://net%201?', 'p'), [
+    'model://net%201?version=0.2.0',
+    'model://net%201?version=1'
+  ]);
+  assert.deepEqual(await names('model://net%201?version=0'), ['model://net%201?version=0.2.0']);
+  assert.deepEqual(await names('/data/'), []);
+  assert.equal(folderOf('model://net/', '/home'), null);
 });

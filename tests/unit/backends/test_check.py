@@ -17,9 +17,27 @@ def spec() -> JobSpec:
 def test_cost_names_the_price_with_its_currency(spec: JobSpec) -> None:
     check = Check(price=Price(24.5, "USD")).paid(spec, 7200)
     assert check.cost.startswith(
-        "It runs on 2 machines big, for 24.5 USD per hour. It is stopped after at most 2 hours."
+        "It runs on 2 machines big, for 24.5 USD per hour. It is stopped after at most 2 h. It costs at most 49 USD."
     )
     assert check.questions == ()
+
+
+@pytest.mark.parametrize(
+    ("price", "seconds", "total"), [(0.91, 5000, "1.27"), (13.28, 86_400, "318.72"), (0.001, 1, "0.01"), (0, 60, "0")]
+)
+def test_total_until_the_limit_is_rounded_up(spec: JobSpec, price: float, seconds: int, total: str) -> None:
+    assert f"It costs at most {total} CNY." in Check(price=Price(price, "CNY")).paid(spec, seconds).cost
+
+
+@pytest.mark.parametrize("check", [Check(price=Price(1, "CNY")), Check()])
+def test_no_total_without_a_limit_or_a_price(spec: JobSpec, check: Check) -> None:
+    assert "at most" not in check.paid(spec, 0).cost
+    assert "costs" not in Check(cost="It runs.").paid(spec, 60).cost
+
+
+def test_job_on_machines_paid_in_advance_has_no_billing(spec: JobSpec) -> None:
+    check = Check(cost="It is paid.", is_billed=False)
+    assert check.paid(spec, 60, Price(1, "CNY")) == check
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_folders_are_mounted_with_their_permissions(engine: str, job: Job, tmp_p
     data.mkdir()
     output.mkdir()
     mounts = [Mount(data, "/ml/input/data/train"), Mount(output, "/ml/output", writable=True)]
-    done = start(Container(engine, job).command(["true"], "/ml/usercode", mounts, []))
+    done = start(Container(engine, job).command(job.spec, ["true"], "/ml/usercode", mounts, []))
     words = done.stdout.splitlines()
     assert words[:3] == ["run", "--name", "jupyter-pai-aaaa-1"]
     volumes = [word for before, word in pairwise(words) if before == "--volume"]
@@ -51,7 +51,7 @@ def test_folder_replaced_by_a_link_is_not_mounted(engine: str, job: Job, tmp_pat
     (tmp_path / "up/data").mkdir(parents=True)
     (tmp_path / "outside/data").mkdir(parents=True)
     mounts = [Mount(tmp_path / "outside", "/a"), Mount(tmp_path / "up/data", "/b")]
-    command = Container(engine, job).command(["true"], "/ml/usercode", mounts, [])
+    command = Container(engine, job).command(job.spec, ["true"], "/ml/usercode", mounts, [])
     assert start(command).returncode == 0
     (tmp_path / part).rename(tmp_path / "before")
     (tmp_path / part).symlink_to(tmp_path / "outside")

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from jupyter_pai.backends.local.supervisor import namespaces
-from jupyter_pai.backends.pai.backend import PaiBackend, PaiSettings
+from jupyter_pai.backends.pai.backend import PaiBackend
 from jupyter_pai.backends.pai.request_body import ARCHIVE, Destination, request_body, script_of
+from jupyter_pai.backends.pai.site import PaiSettings
 from jupyter_pai.backends.runtime.job_script import KeptFiles
 from jupyter_pai.jobs.job import Job
 from jupyter_pai.jobs.state_dir import Home
@@ -141,18 +142,39 @@ def test_missing_programs_are_reported(code: Path, tmp_path: Path, programs: lis
     assert (code / ARCHIVE).exists()
 
 
+def run_in_container(code: Path, script: str) -> list[str]:
+    """Run a script where the folder above the code is `/ml`, and return the lines that it prints."""
+    (code.parent.parent / "root").mkdir()
+    words = [sys.executable, "-I", "-S", str(launch.__file__), str(code.parent.parent), "root", "sh", "-c", script]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+@pytest.mark.skipif(not allows(namespaces.PRIVATE), reason=NO_ML)
+@pytest.mark.parametrize(
+    ("count", "chief", "hosts"),
+    [
+        (1, "j-master-0", "j-master-0:1"),
+        (3, "j-master-0", "j-master-0:1,j-worker-0:1,j-worker-1:1"),
+        (2, "10.0.0.1", "none"),
+    ],
+)
+def test_names_of_tione_are_there(code: Path, count: int, chief: str, hosts: str) -> None:
+    (code.parent / "output/model").mkdir(parents=True)
+    command = """read -r line </opt/ml/code/train.txt; echo w >/opt/ml/model/w; echo "$line"
+      echo "$INDEX of $NODE_NUM, $GPU_NUM_PER_NODE of $GPU_NUM, $CHIEF_IP in ${NODE_LIST-none}" """
+    platform = f"RANK={count - 1} WORLD_SIZE={count} MASTER_ADDR={chief} CUDA_VISIBLE_DEVICES=0"
+    lines = run_in_container(code, f"export {platform}\n{unpacking(job(command=command, instance_count=count))}")
+    assert lines == ["packed", f"{count - 1} of {count}, 1 of {count}, {chief} in {hosts}"]
+    assert (code.parent / "output/model/w").read_text() == "w\n"
+
+
 @pytest.mark.skipif(not allows(namespaces.PRIVATE), reason=NO_ML)
 def test_archive_on_a_mount_is_kept_through_a_link(code: Path, tmp_path: Path) -> None:
     """The code is the mount `/ml` itself, reached by a link."""
-    folder = code.parent.parent
     (code.parent / ARCHIVE).write_bytes((code / ARCHIVE).read_bytes())
-    (folder / "root").mkdir()
     link = tmp_path / "link"
     link.symlink_to("/ml")
-    command = f"cd {link}\n{unpacking(job(command=COMMAND))}"
-    words = [sys.executable, "-I", "-S", str(launch.__file__), str(folder), "root", "sh", "-c", command]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    first, place = done.stdout.splitlines()
+    first, place = run_in_container(code, f"cd {link}\n{unpacking(job(command=COMMAND))}")
     assert first == "packed"
     assert not place.startswith(("/ml", str(link)))
     assert sorted(path.name for path in code.parent.iterdir()) == [ARCHIVE, "usercode"]

@@ -39,13 +39,12 @@ _F_GETPIPE_SZ = 1032
 
 def arguments(folder: Path, **values: Any) -> Arguments:
     fields: dict[str, Any] = {
-        "command": ["/bin/true"],
+        "roles": [["worker", 1, ["/bin/true"], True]],
         "mode": "plain",
         "cwd": "/",
         "tty": False,
         "grace": 10,
         "limit": 0,
-        "instances": 1,
         "cleanup": "",
         "queue": "",
         "need": [0, 0, 0],
@@ -58,13 +57,12 @@ def arguments(folder: Path, **values: Any) -> Arguments:
 
 
 def test_arguments_are_read(tmp_path: Path) -> None:
-    read = arguments(tmp_path, instances=2, need=[0.5, 9, 1], limit=60.5, command=["/bin/echo", "é"])
-    assert (read.lock, read.command, read.instances, read.limit) == (
-        7,
-        ["/bin/echo", "é"],
-        ["worker-0", "worker-1"],
-        60.5,
-    )
+    roles = [["ps", 1, ["/bin/true"], False], ["worker", 2, ["/bin/echo", "é"], True]]
+    read = arguments(tmp_path, roles=roles, need=[0.5, 9, 1], limit=60.5)
+    assert (read.lock, read.limit, read.instances) == (7, 60.5, ["ps-0", "worker-0", "worker-1"])
+    places = [(role.name, rank, role.command, role.has_gpus) for role, rank in read.places]
+    worker = ["/bin/echo", "é"]
+    assert places == [("ps", 0, ["/bin/true"], False), ("worker", 0, worker, True), ("worker", 1, worker, True)]
     assert (read.need.cpu, read.need.memory, read.need.gpu) == (0.5, 9, 1)
     assert (read.capacity.cpu, read.capacity.memory, read.capacity.gpus) == (2, 100, [0, 1])
     assert read.path("log/x") == f"{tmp_path}/log/x"
@@ -186,7 +184,9 @@ def test_full_disk_is_waited_for() -> None:
 def test_result_is_that_of_the_first_failed_instance(
     tmp_path: Path, instances: int, reports: bytes, changes: dict[str, Any], expected: tuple[str, str, str]
 ) -> None:
-    result = ResultFile(arguments(tmp_path, instances=instances), "" if changes.get("guarded", True) else "stopped")
+    result = ResultFile(
+        arguments(tmp_path, roles=[["worker", instances, [], True]]), "" if changes.get("guarded", True) else "stopped"
+    )
     result.guarded, result.reports = True, reports
     for name, value in changes.items():
         setattr(result, name, value)
@@ -200,7 +200,7 @@ def test_result_is_that_of_the_first_failed_instance(
 
 
 def test_ends_of_several_instances_are_recorded(tmp_path: Path) -> None:
-    result = ResultFile(arguments(tmp_path, instances=3), "")
+    result = ResultFile(arguments(tmp_path, roles=[["worker", 3, [], True]]), "")
     result.guarded = True
     for data in (b"2 0\n1 2", b"56\n", b"0 15\n.\n"):
         result.add_reports(data)

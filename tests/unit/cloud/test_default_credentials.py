@@ -208,7 +208,7 @@ def test_fetching_keys_does_not_block_the_event_loop(server: Answers, monkeypatc
     server.say(slow)
 
     async def work() -> str:
-        key = asyncio.create_task(account().key())
+        key = asyncio.create_task(account().keys.current())
         while not request.is_set():
             await asyncio.sleep(0.01)
         # The loop runs while the source does not answer.

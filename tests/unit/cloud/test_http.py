@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from jupyter_pai.cloud import http as transport
-from jupyter_pai.cloud.alibaba.credentials import AccessKey
 from jupyter_pai.cloud.alibaba.openapi import STUDIO, OpenApi
-from jupyter_pai.cloud.http import Retries
+from jupyter_pai.cloud.http import Retries, is_proxied
+from jupyter_pai.cloud.keys import AccessKey
 from jupyter_pai.core.errors import (
     BackendError,
     BucketError,
@@ -390,6 +390,9 @@ def test_proxy_is_used_except_for_this_machine(server: Answers, monkeypatch: pyt
         assert call(server) == {"by": "itself"}
         assert call("http://pai.example.invalid") == {"by": "proxy"}
         assert proxy.seen[0].path.startswith("http://pai.example.invalid/")
+        monkeypatch.setenv("no_proxy", ".cluster.invalid, node7")
+        hosts = ["pai.example.invalid", "node7:9870", "a.cluster.invalid", "127.0.0.1:1", "[::1]:1", "localhost"]
+        assert [host for host in hosts if is_proxied(f"http://{host}")] == ["pai.example.invalid"]
 
 
 def test_retry_prints_nothing(server: Answers) -> None:

@@ -11,8 +11,8 @@ import pytest
 from alibabacloud_openapi_util.client import Client as Official
 from hypothesis import given, strategies as some
 
-from jupyter_pai.cloud.alibaba.credentials import AccessKey
 from jupyter_pai.cloud.alibaba.openapi import authorization, query_string, sign
+from jupyter_pai.cloud.keys import AccessKey
 from jupyter_pai.core.secret import Secret
 
 KEY = AccessKey("testAK", Secret("testSK"))

@@ -8,7 +8,7 @@ import shlex
 
 import pytest
 
-from jupyter_pai.commands.parser import data, help as texts, jobs, parser as grammar, platforms
+from jupyter_pai.commands.parser import data, help as texts, jobs, parser as grammar, platforms, workflows
 from jupyter_pai.core.i18n import use_language
 from jupyter_pai.source.magic_line import words_of
 
@@ -17,7 +17,7 @@ PROGRAMS = ("jupyter pai", "%pai")
 
 def test_every_verb_is_in_one_group() -> None:
     grouped = " ".join(texts.GROUPS.values()).split()
-    assert sorted(grouped) == sorted({**jobs.VERBS, **data.VERBS, **platforms.VERBS})
+    assert sorted(grouped) == sorted({**jobs.VERBS, **data.VERBS, **platforms.VERBS, **workflows.VERBS})
     assert [*grammar.VERBS] == grouped
 
 

@@ -304,7 +304,7 @@ def test_maximum_run_time_is_a_duration(text: str, seconds: int) -> None:
 def test_terminal_has_no_options_for_cells() -> None:
     for verb in ("submit", "rerun"):
         terminal, notebook = (set(grammar.options_of(grammar.parser(prog), verb)) for prog in ("jupyter pai", "%pai"))
-        assert notebook - terminal <= {"--as", "--again", "--expand"}
+        assert notebook - terminal <= {"--as", "--again", "--expand", "--step", "--needs", "--when", "--retries"}
         assert "--as" in notebook - terminal
     assert grammar.parse(grammar.parser(), ["submit"]).variable is None
 

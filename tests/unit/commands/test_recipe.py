@@ -39,6 +39,18 @@ URIS = st.sampled_from(["oss://bucket/a b/", "/data/x", "/data/it's/", "s3://b/{
 NO_NUL = TEXT.filter(lambda text: "\0" not in text)
 PATTERNS = st.sampled_from([r"l=(\S+)", "-(.)", "{x}(.)"])
 METRICS = st.builds(lambda name, regex: {"name": name, "regex": regex}, SHORT, PATTERNS)
+ROLES = st.fixed_dictionaries(
+    {"name": st.from_regex(r"[A-Za-z][A-Za-z0-9_-]{0,9}", fullmatch=True)},
+    optional={
+        "count": st.integers(1, 9),
+        "command": TEXT,
+        "image": TEXT,
+        "instance_type": TEXT,
+        "cpu": st.floats(0.1, 64),
+        "gpu": st.integers(0, 8),
+        "memory": st.sampled_from(["16GiB", "1.5G"]),
+    },
+)
 VARIABLE = st.sampled_from(["A", "HF_TOKEN", "_x1"])
 
 
@@ -73,6 +85,7 @@ def specs() -> st.SearchStrategy[dict[str, Any]]:
             "image": TEXT,
             "instance_type": TEXT,
             "instance_count": st.integers(1, 9),
+            "roles": st.lists(ROLES, max_size=2, unique_by=lambda role: str(role["name"]).lower()),
             "cpu": st.floats(0.1, 64),
             "gpu": st.integers(0, 8),
             "memory": st.sampled_from(["16GiB", "1.5G"]),

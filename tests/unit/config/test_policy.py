@@ -117,6 +117,12 @@ def test_matching_jobs_are_allowed(rules: dict[str, Any], fields: dict[str, Any]
     policy(**rules).check(spec(**fields), "work", "local")
 
 
+def test_roles_are_checked() -> None:
+    roles = [{"name": "ps"}, {"name": "worker", "image": "other"}]
+    with pytest.raises(NotAllowed, match="other"):
+        policy(images=["x"]).check(spec(image="x", roles=roles), "work", "local")
+
+
 @pytest.mark.parametrize("document", ["operators.md", "operators.zh-CN.md"])
 def test_documented_example_is_valid(system: SystemFile, document: str) -> None:
     example = re.search(r"```toml\n(.*?)```", (ROOT / "docs" / document).read_text("utf-8"), re.DOTALL)

@@ -145,6 +145,26 @@ def test_edits_keep_comments(file: Path) -> None:
     assert "# My machines. Keep!" in file.read_text()
 
 
+def test_keys_of_a_table_are_set_and_removed_one_by_one(file: Path) -> None:
+    file.write_text(TEXT)
+
+    def mounts(**values: str | None) -> object:
+        changes = {f"mounts.{name}": value for name, value in values.items()}
+        keys = {"backend": "openpai", "endpoint": "openpai.example.com", **changes}
+        return files.edit(MODELS, "lab", keys, False).profiles["lab"].settings.model_dump()["mounts"]
+
+    assert mounts(nfs="/a", **{"b.c": "/d"}) == {"nfs": "/a", "b.c": "/d"}
+    files.edit(MODELS, "lab", {"max_run_time": 60}, False)
+    assert mounts(nfs=None, other="/o") == {"b.c": "/d", "other": "/o"}
+    assert mounts(**{"b.c": None}, other=None, none=None) == {}
+    assert "mounts" not in file.read_text()
+    files.edit(MODELS, "lab", {"mounts": {"whole": "/w"}}, False)
+    assert mounts(more="/m") == {"whole": "/w", "more": "/m"}
+    with pytest.raises(SettingsError, match=r"`backend\.x`"):
+        files.edit(MODELS, "lab", {"backend.x": "y"}, False)
+    assert "# My machines. Keep!" in file.read_text()
+
+
 def test_invalid_edit_changes_nothing(file: Path) -> None:
     file.write_text(TEXT)
     with pytest.raises(SettingsError):

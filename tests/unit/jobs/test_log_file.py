@@ -130,7 +130,7 @@ def lines_of(text: bytes) -> list[bytes]:
     return re.findall(rb"[^\n]*\n|[^\n]+$", text)
 
 
-@settings(max_examples=MANY.max_examples // 10, deadline=None)
+@settings(max_examples=MANY.max_examples // 10)
 @given(
     parts=st.lists(st.sampled_from([b"\n", b"ab", b"\n" * 3_000, b"x" * 65_536, b"y\n" * 32_768]), max_size=10),
     cut=st.floats(0, 1),
@@ -207,7 +207,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=MANY.max_examples // 5, deadline=None)
+@settings(max_examples=MANY.max_examples // 5)
 @given(
     lines=st.lists(st.lists(st.sampled_from(PIECES), max_size=3).map(b"".join), min_size=1, max_size=4),
     is_open=st.booleans(),

@@ -80,7 +80,7 @@ def test_long_lines_are_cut_and_report_their_length(folder: Path) -> None:
     assert view.search(("x" * 100, False, True), 0, 1)["total"] == 1
 
 
-@settings(max_examples=MANY.max_examples // 10, deadline=None)
+@settings(max_examples=MANY.max_examples // 10)
 @given(st.lists(st.binary(max_size=6), max_size=8), st.integers(0, 30))
 def test_page_end_is_the_start_of_the_stream(parts: list[bytes], cut: int) -> None:
     """A page and the text after its end are the whole log, wherever it is cut."""
@@ -120,6 +120,19 @@ def test_several_logs_are_merged_by_time(folder: Path) -> None:
     assert grown[7:] == ["open end", "next", " end", "next"]
 
 
+def test_lines_have_the_times_of_their_arrival(folder: Path) -> None:
+    logs = write(folder, SOME)
+    views = LogViews()
+    merged = LogView(views, logs, ended=False)
+    assert merged.page(0, 100, times=True)["times"] == [1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 4.0]
+    assert merged.page(0, 2, before=6, times=True)["times"] == [3.0, 3.0]
+    single = LogView(views, logs[:1], ended=True)
+    assert single.page(1, 100, times=True)["times"] == [1.0, 3.0, 3.0, 6.0]
+    assert single.page(0, 100)["times"] == []
+    (folder / "worker-1.index").unlink()
+    assert LogView(LogViews(), logs[1:], ended=True).page(0, 100, times=True)["times"] == [0.0, 0.0, 0.0]
+
+
 def test_search_covers_several_logs(folder: Path) -> None:
     view = LogView(LogViews(), write(folder, SOME), ended=True)
     result = view.search(("[AB]2", True, False), 0, 10)
@@ -132,7 +145,7 @@ def test_search_covers_several_logs(folder: Path) -> None:
     assert view.search(("open", False, True), 0, 1)["hits"][0]["line"] == 7
 
 
-@settings(max_examples=MANY.max_examples // 10, deadline=None)
+@settings(max_examples=MANY.max_examples // 10)
 @given(
     st.lists(
         st.sampled_from([b"ab\n", b"\n", b"xAb ab\n", b"y" * 70_000, b"\n" * 3_000, "é Ä\n".encode()]), max_size=9

@@ -68,6 +68,12 @@ def test_arguments_follow_the_hyperparameters_unchanged() -> None:
         ({"args": ["a"], "command": "x '$PAI_USER_ARGS'"}, "add $PAI_USER_ARGS"),
         ({"args": "it's", "command": "x $PAI_USER_ARGS"}, "cannot be split into words"),
         ({"args": ["a"], "command": "", "entry_point": "a.ipynb"}, "takes no arguments"),
+        ({"roles": [{"name": "a b"}]}, "`a b` is not a name"),
+        ({"roles": [{"name": "ps"}, {"name": "PS"}]}, "`ps` is defined twice"),
+        ({"roles": [{"name": "ps", "memory": "10"}]}, "10GiB"),
+        ({"roles": [{"name": "ps", "count": 0}]}, "roles.0.count"),
+        ({"roles": ["ps"]}, "roles.0"),
+        ({"roles": [{"name": "ps", "command": "serve"}, {"name": "worker"}], "command": ""}, "Nothing to run"),
         ({"source": {"files": {"../x": ""}}}, "not a path inside"),
         ({"source": {"files": {"/etc/x": ""}}}, "not a path inside"),
     ],
@@ -104,6 +110,34 @@ def test_any_fields_are_kept_whole_or_rejected(fields: dict[str, Any]) -> None:
         return
     assert JobSpec.model_validate_json(spec.model_dump_json()) == spec
     assert spec.hyperparameters == fields.get("hyperparameters", {})
+
+
+def test_roles_have_the_values_of_the_spec() -> None:
+    roles = [
+        {"name": "ps", "command": "serve $PAI_USER_ARGS", "cpu": 2},
+        {"name": "worker", "count": "3", "image": "other"},  # As an option gives it.
+    ]
+    fields = {"command": "train", "image": "one", "gpu": 1, "instance_type": "large", "instance_count": 9}
+    spec = parse_spec(MINIMAL | fields | {"roles": roles, "hyperparameters": {"a": "1"}})
+    assert spec.instance_count == 4
+    assert spec.instance_names == ["ps-0", "worker-0", "worker-1", "worker-2"]
+    ps, worker = spec.by_role.values()
+    assert (ps.command_line, ps.image, ps.instance_count) == ("serve --a 1", "one", 1)
+    assert (ps.cpu, ps.gpu, ps.instance_type) == (2, None, "")
+    assert (worker.command_line, worker.image, worker.instance_count) == ("train", "other", 3)
+    assert (worker.cpu, worker.gpu, worker.instance_type) == (None, 1, "large")
+    assert parse_spec(spec.model_dump(mode="json")) == spec
+
+
+def test_a_spec_without_roles_has_one() -> None:
+    spec = parse_spec(MINIMAL | {"command": "train", "instance_count": 2})
+    assert spec.by_role == {"worker": spec}
+    assert spec.instance_names == ["worker-0", "worker-1"]
+
+
+def test_a_command_of_each_role_is_enough() -> None:
+    roles = [{"name": "ps", "command": "serve"}, {"name": "worker", "command": "train"}]
+    assert parse_spec({"name": "x", "roles": roles}).by_role["worker"].command_line == "train"
 
 
 def test_command_line_of_command_and_script() -> None:

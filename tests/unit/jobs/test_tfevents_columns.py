@@ -199,6 +199,13 @@ def test_damaged_bytes_lose_no_earlier_points(data: st.DataObject) -> None:
         assert result[tag][: len(some)] == some
 
 
+def test_value_of_another_wire_type_is_skipped() -> None:
+    """A flipped bit lengthens the tag, so that the bytes of the value are read as a varint of the same field."""
+    damaged = b"\t\x00\x00H@\xfcT\xd9A\x10\t*\r\n\x0b\n\x05loss\x15\x00\x00\x10A"
+    result = read_records(records([damaged, event(1, simple("x", 1))]))
+    assert points_of(result) == {"x": [(TIME + 1 / 8, 1, 1.0)]}
+
+
 @MANY
 @given(st.binary(max_size=400), st.integers(1, 80))
 def test_invalid_records_are_skipped(data: bytes, count: int) -> None:

@@ -71,7 +71,7 @@ def test_points_of_another_source_replace_the_written_ones(series: SeriesWriter,
 
 
 def test_many_points_are_written(series: SeriesWriter, file: MetricEventFile) -> None:
-    points = [(n, float(n)) for n in range(150_000)]
+    points = [(n, float(n)) for n in range(70_000)]
     append(series, "loss", *points)
     file.update()
     assert written(file.path.parent)["loss"] == points

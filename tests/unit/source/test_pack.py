@@ -94,7 +94,7 @@ PATTERNS = """
 
 
 @given(st.lists(st.lists(st.sampled_from(PATTERNS), max_size=4), min_size=3, max_size=3))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_gitignore_excludes_what_git_ignores(tmp_path_factory: pytest.TempPathFactory, rules: list[list[str]]) -> None:
     folder = tmp_path_factory.mktemp("repository")
     fill(folder, *FILES)

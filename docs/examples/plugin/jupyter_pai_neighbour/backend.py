@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import math
 import os
 import shlex
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,16 +22,20 @@ from jupyter_pai import (
     Capability,
     Check,
     Choice,
+    Document,
     EventPage,
     Finding,
     Home,
     Instance,
     InstanceType,
     Job,
+    JobFile,
     JobFolder,
     JobSpec,
     LogPiece,
+    MetricPoint,
     PlatformEvent,
+    PointPage,
     Prepared,
     ProfileSettings,
     Quota,
@@ -47,7 +52,9 @@ from jupyter_pai import (
     transport,
 )
 
+from . import job_files
 from .login import NeighbourCredentials, NeighbourLogin, token
+from .models import NeighbourRegistry
 from .place import Place
 
 if TYPE_CHECKING:
@@ -83,13 +90,10 @@ class NeighbourOptions(BaseModel):
     nice: int = Field(
         0, ge=0, le=19, title="Niceness", description="How far the job stands back for all else that runs there."
     )
-    servers: int = Field(
-        0,
-        ge=0,
-        title="Servers",
-        description="How many instances are servers: their RANK is below NEIGHBOUR_SERVERS.",
-    )
     retries: int = Field(0, ge=0, le=1, title="Retries", description="How often a job that has failed is run again.")
+    publish: bool = Field(
+        False, title="Publish metrics", description="Whether the neighbour keeps the metrics of the job as well."
+    )
     processor: str = Field(
         "",
         pattern=r"^\d*$",
@@ -107,16 +111,19 @@ class NeighbourBackend(RemoteBackend):
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
         {
             Capability.MULTI_NODE,
+            Capability.ROLES,
             Capability.SECRETS,
             Capability.TTY,
             Capability.CODE_LAYOUT,
             Capability.OUTPUT_PARAMETERS,
             Capability.USAGE_UNITS,
             Capability.TERMINAL,
+            Capability.REGISTRY,
         }
     )
     settings_model: ClassVar[type[ProfileSettings]] = NeighbourSettings
     options_model: ClassVar[type[BaseModel] | None] = NeighbourOptions
+    job_files: ClassVar[Sequence[str]] = (job_files.GLOB,)
     stores_inputs = False
     settings: NeighbourSettings
 
@@ -127,6 +134,7 @@ class NeighbourBackend(RemoteBackend):
         super().__init__(settings, home)
         self.place = Place(self.settings.folder)
         self._transport = transport.Transport(self.settings.folder, _refusal, pace=50)
+        self.registry = NeighbourRegistry(self._ask)
 
     @classmethod
     def discover(cls) -> dict[str, Any]:
@@ -160,11 +168,19 @@ class NeighbourBackend(RemoteBackend):
         answer: dict[str, Any] = await self._transport.send(transport.Call(method, url, auth, data))
         return answer
 
+    # Job files.
+
+    @classmethod
+    def read_job_file(cls, path: Path, text: str) -> JobFile:
+        return job_files.read(path, text)
+
+    async def document(self, spec: JobSpec) -> Document | None:
+        return job_files.document(spec)
+
     # Submitting.
 
     async def check(self, spec: JobSpec, caller: Caller) -> Check:
-        if parse_options(NeighbourOptions, spec.options).servers >= max(spec.instance_count, 1):
-            raise errors.SpecError("options.servers: at least one instance must be a worker.")
+        parse_options(NeighbourOptions, spec.options)
         for channel, uri in spec.inputs.items():
             if not uri.startswith("neighbour://") and not self.can_read(uri):
                 raise errors.SpecError(
@@ -250,6 +266,25 @@ class NeighbourBackend(RemoteBackend):
     async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
         found = await self._ask("GET", f"/jobs/{remote_id}/samples", after=after)
         return [Sample(*sample) for sample in found["samples"]]
+
+    async def _kept(self, remote_id: str) -> list[MetricPoint]:
+        found = await self._ask("GET", f"/jobs/{remote_id}/points")
+        return [MetricPoint(*point) for point in found["points"]]
+
+    async def metric_names(self, remote_id: str) -> Collection[str]:
+        return {point.name for point in await self._kept(remote_id)}
+
+    async def points(self, remote_id: str, name: str, known: int) -> PointPage:
+        points = [point for point in await self._kept(remote_id) if point.name == name]
+        return PointPage(points[known:], have_steps=True)
+
+    def publishes(self, spec: JobSpec) -> bool:
+        return spec.options.get("publish") is True
+
+    async def publish(self, remote_id: str, points: Sequence[MetricPoint], *, again: bool) -> None:
+        """The neighbour keeps each point once, so it need not learn that some come `again`."""
+        finite = [point for point in points if math.isfinite(point.value)]
+        await self._ask("POST", f"/jobs/{remote_id}/points", {"points": finite})
 
     async def terminal(self, remote_id: str, instance: str) -> TerminalCommand:
         """A shell in the job's folder, on the machine of the neighbour."""

@@ -52,7 +52,9 @@ from jupyter_pai.backends.local.options import LocalSettings
 from jupyter_pai.jobs.logs.file import LogFile
 from jupyter_pai.jobs.metrics.resource_samples import RECORD
 
+from . import points
 from .backend import NeighbourOptions
+from .kept_models import KeptModels
 from .place import Note, Place
 from .shelves import Shelves
 
@@ -76,6 +78,7 @@ class Neighbour:
         self.home = Home(place.home).create()
         self.local = LocalBackend(LocalSettings(backend="local"), self.home)
         self.shelves = Shelves(place)
+        self.models = KeptModels(place.home / "models.json")
         self._taking = asyncio.Lock()
         self._retries: dict[str, asyncio.Task[None]] = {}
         self._asked: Counter[str] = Counter()
@@ -108,10 +111,8 @@ class Neighbour:
             options = parse_options(NeighbourOptions, job.spec.options)
             if options.processor and int(options.processor) not in os.sched_getaffinity(0):
                 raise errors.SpecError(f"The neighbour has no processor {options.processor}.").at("options.processor")
-            # The local backend knows none of ours.
-            environment = dict(job.spec.environment) | {"NEIGHBOUR_SERVERS": str(options.servers)}
-            changes = {"options": {}, "environment": environment}
-            run = job.model_copy(update={"spec": job.spec.model_copy(update=changes)})
+            # The local backend knows none of our options.
+            run = job.model_copy(update={"spec": job.spec.model_copy(update={"options": {}})})
             check = await self.local.check(run.spec, Caller(sys.executable))
             run = run.model_copy(update={"python": check.python})
             try:
@@ -195,21 +196,11 @@ class Neighbour:
             "report": _REPORTS.dump_python(await self.reports([folder.id]), mode="json")[folder.id],
         }
 
-    def names(self, job_id: str) -> list[tuple[str, str]]:
-        """Return name and role of each instance, by rank."""
-        spec = self.job(job_id).spec
-        servers = parse_options(NeighbourOptions, spec.options).servers
-        counts = {"server": servers, "worker": spec.instance_count - servers}
-        return [(f"{role}-{n}", role) for role, count in counts.items() for n in range(count)]
-
     async def instances(self, job_id: str) -> list[Instance]:
         """Return the instances of a job, as the last attempt runs them that has begun."""
         for attempt, folder in reversed([*enumerate(self.attempts(job_id), 1)]):
             if found := await self.local.instances(folder.id):
-                return [
-                    replace(one, name=name, role=role, address="127.0.0.1", attempt=attempt)
-                    for one, (name, role) in zip(found, self.names(job_id), strict=True)
-                ]
+                return [replace(one, address="127.0.0.1", attempt=attempt) for one in found]
         return []
 
     def log(self, job_id: str, instance: str, attempt: int) -> LogFile:
@@ -218,11 +209,10 @@ class Neighbour:
         Raises:
             errors.NotFound: if there is none.
         """
-        names = [name for name, _role in self.names(job_id)]
         attempts = self.attempts(job_id)
-        if instance not in names or not 0 < attempt <= len(attempts):
+        if instance not in self.job(job_id).spec.instance_names or not 0 < attempt <= len(attempts):
             raise errors.NotFound(f"Job {job_id} has no attempt {attempt} of an instance `{instance}`.")
-        return LogFile(attempts[attempt - 1].log, f"worker-{names.index(instance)}")
+        return LogFile(attempts[attempt - 1].log, instance)
 
     async def events(self, job_id: str) -> list[PlatformEvent]:
         """Return the events of a job. The last one is counted up: it replaces the earlier one."""
@@ -230,7 +220,7 @@ class Neighbour:
         for folder in self.attempts(job_id):
             report = (await self.local.poll([folder.id]))[folder.id]
             if report.started_at:
-                told.append(PlatformEvent("begun", report.started_at, instance=self.names(job_id)[0][0]))
+                told.append(PlatformEvent("begun", report.started_at, instance=self.job(job_id).spec.instance_names[0]))
             if report.ended_at:
                 failed = report.status is not JobStatus.SUCCEEDED
                 told.append(PlatformEvent(f"ended: {report.status}", report.ended_at, warning=failed))
@@ -322,6 +312,30 @@ class _Part(_Handler):
             self.finish({part: [one for one in RECORD.iter_unpack(whole) if one[0] > after]})
 
 
+class _Points(_Handler):
+    def get(self, job_id: str) -> None:
+        self.finish({"points": points.kept(self.neighbour.folder(job_id).path)})
+
+    def post(self, job_id: str) -> None:
+        sent = [(metric, step, value, time) for metric, step, value, time in json.loads(self.request.body)["points"]]
+        points.keep(self.neighbour.folder(job_id).path, sent)
+        self.finish({})
+
+
+class _Models(_Handler):
+    def get(self) -> None:
+        self.finish({"models": self.neighbour.models.all()})
+
+    def post(self) -> None:
+        self.finish(self.neighbour.models.add(json.loads(self.request.body)))
+
+
+class _Model(_Handler):
+    def delete(self, model_id: str) -> None:
+        self.neighbour.models.remove(model_id, self.get_query_argument("version", ""))
+        self.finish({})
+
+
 class _Log(_Handler):
     def get(self, job_id: str, instance: str) -> None:
         attempt, start = int(self.get_query_argument("attempt")), int(self.get_query_argument("start"))
@@ -382,9 +396,12 @@ def _application(neighbour: Neighbour) -> Application:
         (r"/jobs", _Jobs),
         (r"/reports", _Reports),
         (r"/machine", _Machine),
+        (r"/models", _Models),
+        (r"/models/([\w-]+)", _Model),
         (r"/files", _Files),
         (r"/jobs/([\w-]+)", _Job),
         (r"/jobs/([\w-]+)/stop", _Stop),
+        (r"/jobs/([\w-]+)/points", _Points),
         (r"/jobs/([\w-]+)/(events|instances|samples|place)", _Part),
         (r"/jobs/([\w-]+)/instances/([\w-]+)", _Log),
     ]

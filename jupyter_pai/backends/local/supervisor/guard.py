@@ -129,10 +129,36 @@ class Guard:
                     os.wait()
 
 
+def _node_variables(arguments: Arguments, rank: int) -> dict[str, str]:
+    """Return the further variables of a node, as `node_variables.sh` of the job script sets them."""
+    own, visible = os.environ.get("GPU_NUM_PER_NODE", ""), _visible_gpus()
+    gpus = [visible if role.has_gpus else 0 for role, _role_rank in arguments.places]
+    gpus = [int(own)] * len(gpus) if own.isdecimal() else gpus
+    return {
+        "INDEX": str(rank),
+        "GPU_NUM_PER_NODE": str(gpus[rank]),
+        "GPU_NUM": str(sum(gpus)),
+        "NODE_LIST": ",".join(f"{os.environ.get('CHIEF_IP', '127.0.0.1')}:{number}" for number in gpus),
+    }
+
+
+def _visible_gpus() -> int:
+    """Return the number of GPUs that programs for CUDA see."""
+    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if chosen is None:
+        return sum(name.startswith("nvidia") and name[6:].isdigit() for name in os.listdir("/dev"))
+    return chosen.count(",") + 1 if chosen[:1].isdigit() or chosen.startswith(("GPU-", "MIG-")) else 0
+
+
 def _execute(arguments: Arguments, rank: int, output: int) -> None:
     """Replace this process with the command of one instance."""
     try:
-        os.environ["RANK"] = str(rank)
+        role, role_rank = arguments.places[rank]
+        os.environ |= {"RANK": str(rank), "JUPYTER_PAI_ROLE": role.name, "JUPYTER_PAI_ROLE_RANK": str(role_rank)}
+        for name, value in _node_variables(arguments, rank).items():
+            os.environ.setdefault(name, value)
+        if not role.has_gpus:
+            os.environ["CUDA_VISIBLE_DEVICES"] = ""
         os.setsid()
         for end, file in enumerate((os.open(os.devnull, os.O_RDONLY), output, output)):
             os.dup2(file, end)
@@ -141,8 +167,8 @@ def _execute(arguments: Arguments, rank: int, output: int) -> None:
         signal.set_wakeup_fd(-1)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         os.chdir(arguments.cwd)
-        os.execv(arguments.command[0], arguments.command)
+        os.execv(role.command[0], role.command)
     except OSError as error:
-        os.write(2, f"{arguments.command[0]}: {os.strerror(error.errno or 0)}\n".encode())
+        os.write(2, f"{role.command[0]}: {os.strerror(error.errno or 0)}\n".encode())
     finally:
         os._exit(126)

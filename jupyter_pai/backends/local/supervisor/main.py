@@ -76,6 +76,7 @@ def main() -> None:
     if arguments.queue:
         with contextlib.suppress(OSError):  # On a full disk, the next job in the queue detects our end.
             queue.leave(job)
+    os._exit(0)  # The interpreter would take some milliseconds for its end, with the lock of the job.
 
 
 def _wait_for_turn(arguments: Arguments, queue: Queue, job: str, wake: int) -> Slot | None:

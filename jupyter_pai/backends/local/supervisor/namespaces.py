@@ -8,8 +8,9 @@ does) finds another process. Containers mask parts of ``/proc``, and the kernel 
 gets its ``/ml`` without the tree.
 
 The private ``/ml`` is part of a new root: a small tmpfs with bind mounts of every top-level folder of the old root and
-of the job's folder as ``/ml``. The host's own ``/`` is never changed. Paths outside ``/ml`` keep their meaning. Works
-for any user where user namespaces are allowed; the user keeps their uid, and capabilities are dropped on exec.
+of the job's folder as ``/ml``. The same folders have other names below ``/opt/ml``. The host's
+own ``/`` is never changed. Paths outside ``/ml`` and these names keep their meaning. Works for any user where user
+namespaces are allowed; the user keeps their uid, and capabilities are dropped on exec.
 """
 
 from __future__ import annotations
@@ -65,9 +66,10 @@ def private_root(folder: str, mode: str) -> None:
     # Unbindable, or binding the folder that holds it would bind every mount twice.
     _mount(None, root, None, _MS_UNBINDABLE)
     for name in os.listdir("/"):
-        if name != "ml":
+        if name not in ("ml", "opt"):
             _bind(f"/{name}", f"{root}/{name}", mode)
     _bind(f"{folder}/ml", f"{root}/ml", mode)
+    _lay_out_opt(root, opt_ml_links("usercode" if os.path.isdir(f"{folder}/ml/usercode") else "code"), mode)
     # Read-only: a new folder in `/` is refused instead of silently lost.
     _mount(None, root, None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _MS_NOSUID | _MS_NODEV)
     os.chdir(root)
@@ -75,6 +77,26 @@ def private_root(folder: str, mode: str) -> None:
     _check(_libc.syscall(_SYS_PIVOT_ROOT[os.uname().machine], b".", b"."), "pivot_root")
     _check(_libc.umount2(b".", _MNT_DETACH), "umount")
     os.chdir("/")
+
+
+def opt_ml_links(code_folder: str) -> dict[str, str]:
+    """Return the names below ``/opt/ml``, with the folder of each."""
+    return {"input": "/ml/input", "code": f"/ml/{code_folder}", "model": "/ml/output/model", "output": "/ml/output"}
+
+
+def _lay_out_opt(root: str, links: dict[str, str], mode: str) -> None:
+    """Make the folder ``opt`` of a new root: that of the machine, with the links in its folder ``ml``."""
+    try:
+        for folder, hidden in (("/opt", {"ml"}), ("/opt/ml", {*links})):
+            os.mkdir(root + folder)
+            for name in os.listdir(folder) if os.path.isdir(folder) else ():
+                if name not in hidden:
+                    _bind(f"{folder}/{name}", f"{root}{folder}/{name}", mode)
+        for name, target in links.items():
+            os.symlink(target, f"{root}/opt/ml/{name}")
+    except OSError:
+        # The user may not read the folder, or a mount in it. Programs in it are needed more than the links.
+        _mount("/opt", f"{root}/opt", None, _MS_BIND | _MS_REC)
 
 
 def probe(folder: str, modes: tuple[str, ...] = (PRIVATE, MOUNTS)) -> tuple[str, str]:

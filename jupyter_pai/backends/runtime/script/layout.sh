@@ -24,6 +24,9 @@ take_input() { # channel, variable, path or address, name of a fetched file
       elif [ -e "$3" ]; then
         pai_file=${3##*/}
         place "${3%/*}/" "$pai_ml/$pai_place"
+      elif [ "${pai_copied:-}" ] && [ -d "${3%/*}" ]; then
+        # It is a folder that was named without a slash at its end.
+        place "${3%/*}" "$pai_ml/$pai_place"
       else
         fail "$pai_no_input $1: $3"
       fi
@@ -61,7 +64,7 @@ else
   pai_ml=$pai_folder/ml pai_lib=$pai_folder/lib
   folders "$pai_folder/root" "$pai_ml/input/data"
   pai_root=/ml
-  if [ "$pai_in_container" ] || ! command -v python3 >/dev/null; then
+  if [ "$pai_in_container" ] || [ "$pai_is_shared" ] || ! command -v python3 >/dev/null; then
     pai_root=$pai_ml
     say "$pai_is_variable"
   fi

@@ -29,5 +29,5 @@ if [ -f "$pai_archive" ]; then
 fi
 : "${PAI_OUTPUT_TENSORBOARD:=/ml/output/tensorboard/}"
 export PAI_OUTPUT_TENSORBOARD PAI_OUTPUT_LOGS="$PAI_OUTPUT_TENSORBOARD"
-[ -e /ml/output/logs ] || ln -s tensorboard /ml/output/logs 2>/dev/null
+[ -e /ml/output/logs ] || ln -sfn tensorboard /ml/output/logs 2>/dev/null
 pai_lib=/tmp/jupyter-pai

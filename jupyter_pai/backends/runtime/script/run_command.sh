@@ -1,6 +1,7 @@
-# Runs the command "$@", passes TERM on to its processes, and sets pai_result to its exit code. Then keeps its files, if
-# "$pai_kept" is set (see keep_files.sh). Set before: pai_seconds, the limit for this; pai_too_slow, a message. Uses
-# `setsid` and `sleep` if they exist.
+# Runs the command "$@", passes TERM on to its processes, and sets pai_result to its exit code. Ends it after "$pai_limit"
+# seconds, if set, with the exit code 124 and the line "$pai_limit_line"; creates "$pai_here/limit" then, if "$pai_here"
+# is set. Then keeps its files, if "$pai_kept" is set (see keep_files.sh). Set before: pai_seconds, the limit for this;
+# pai_too_slow, a message. Uses `setsid` and `sleep` if they exist.
 wait_for() {
   while :; do
     wait "$1" 2>/dev/null
@@ -25,6 +26,32 @@ is_running() { # process group; ended processes may wait for their parent
   return 1
 }
 
+# Ends the command at its limit. Ends with 3 if it did so.
+time_limit() {
+  code=0
+  trap 'kill "$sleeper" 2>/dev/null; exit "$code"' TERM
+  for seconds in "$pai_limit" 30; do
+    sleep "$seconds" &
+    sleeper=$!
+    wait "$sleeper" || exit 0
+    [ "$code" = 0 ] && signal=TERM || signal=KILL
+    code=3
+    kill "-$signal" "-$pai_job" || kill "-$signal" "$pai_job"
+  done
+  exit 3
+}
+
+end_process() { # process id; returns its exit code
+  kill "$1" 2>/dev/null
+  # Shells lose a signal that arrives while they start a process in the background.
+  while sleep 1 && kill "$1"; do :; done >/dev/null 2>&1 </dev/null &
+  again=$!
+  wait_for "$1"
+  set -- "$?"
+  kill "$again" 2>/dev/null
+  return "$1"
+}
+
 pai_job='' pai_stop=''
 trap pass_on TERM
 if [ "$pai_kept" ]; then
@@ -40,20 +67,27 @@ if [ "$pai_kept" ] && command -v sleep >/dev/null; then
   follow 3>&- >/dev/null 2>&1 </dev/null &
   follower=$!
 fi
+if [ "${pai_limit:-}" ] && command -v sleep >/dev/null; then
+  time_limit >/dev/null 2>&1 </dev/null &
+  timekeeper=$!
+fi
 wait_for "$pai_job"
 pai_result=$?
+if [ "${timekeeper:-}" ]; then
+  end_process "$timekeeper"
+  if [ "$?" = 3 ]; then
+    pai_result=124 pai_stop=1
+    echo "$pai_limit_line"
+    [ -z "${pai_here:-}" ] || : >"$pai_here/limit"
+  fi
+fi
 # A stopped shell ends before its processes do. Platforms kill all about 30 seconds later.
 pai_left=20
 while [ "$pai_stop" ] && [ "$pai_left" -gt 0 ] && is_running "$pai_job" && sleep 1; do
   pai_left=$((pai_left - 1))
 done 2>/dev/null
 if [ "${follower:-}" ]; then
-  kill "$follower" 2>/dev/null
-  # Shells lose a signal that arrives while they start a process in the background.
-  while sleep 1 && kill "$follower"; do :; done >/dev/null 2>&1 </dev/null &
-  again=$!
-  wait_for "$follower"
-  kill "$again" 2>/dev/null
+  end_process "$follower"
 fi
 if [ "$pai_kept" ]; then
   { keep 3>&1 >/dev/null 2>&1; } &

@@ -19,6 +19,9 @@ BFLOAT16 = "bfloat16"
 _FORMS = {1: "f", 2: "d", 3: "i", 4: "B", 5: "h", 6: "b", 9: "q", 10: "B", 14: BFLOAT16, 17: "H", 19: "e", 22: "I"}
 _FORMS |= {23: "Q"}
 _STRING = 7
+# Fields of a value with its content, and their wire types: a number, a histogram of old style, an image, a histogram, a
+# sound and a tensor. Protobuf skips fields of another wire type.
+_VALUE_KINDS = {2: _FIXED32, 3: _BYTES, 4: _BYTES, 5: _BYTES, 6: _BYTES, 8: _BYTES}
 _HALF_VAL, _UINT64_VAL = 13, 17
 # Fields of a tensor with its elements: fixed-width ones and varints.
 _FIXED_VALS = {5: "f", 6: "d"}
@@ -77,7 +80,7 @@ def _read_value(data: bytes, start: int, stop: int, scalars: list[Scalar], texts
             tag = slice(at, end)
         elif (number, kind) == (9, _BYTES):
             plugin = _plugin(data, at, end)
-        elif 2 <= number <= 8 and number != 7:
+        elif _VALUE_KINDS.get(number) == kind:
             value = (number, at, end)
     if value and value[0] == 2:
         scalars.append(Scalar(tag, float(_number(data, value[1], "f")), value[1], "f"))

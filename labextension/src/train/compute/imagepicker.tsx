@@ -250,12 +250,13 @@ function Rows({ trans, rows, value, onChange }: IProps & { readonly rows: readon
 }
 
 function describe(image: IImage): { uri: string; text: string; facts: string } {
-  const { uri, name, framework, version, accelerator, python, cuda } = image;
+  const { uri, name, framework, version, accelerator, python, cuda, modes } = image;
   const facts = [
     [framework, version].filter(Boolean).join(' '),
     accelerator,
     python && `Python ${python}`,
-    cuda && `CUDA ${cuda}`
+    cuda && `CUDA ${cuda}`,
+    modes
   ];
   return { uri, text: name || uri, facts: facts.filter(Boolean).join(' · ') };
 }

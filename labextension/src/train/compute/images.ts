@@ -2,9 +2,9 @@
  * Parser and filters of images.
  */
 
-import { list, number, record, string } from '../../api/wire.js';
+import { list, number, record, string, strings } from '../../api/wire.js';
 
-/** An image; unknown facts are empty. `accelerator` is CPU or GPU. */
+/** An image; unknown facts are empty. `accelerator` is CPU or GPU, `modes` names training modes. */
 export interface IImage {
   readonly uri: string;
   readonly name: string;
@@ -13,6 +13,7 @@ export interface IImage {
   readonly accelerator: string;
   readonly python: string;
   readonly cuda: string;
+  readonly modes: string;
   readonly description: string;
 }
 
@@ -42,6 +43,7 @@ export function parseImages(value: unknown): IImages {
       accelerator: string(data['accelerator']),
       python: string(data['python']),
       cuda: string(data['cuda']),
+      modes: strings(data['modes']).join(', '),
       description: string(data['description'])
     };
   });

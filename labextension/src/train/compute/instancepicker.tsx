@@ -7,10 +7,9 @@ import * as React from 'react';
 
 import type { IEngine } from '../../api/engine.js';
 import { ErrorMessage } from '../../ui/errormessage.js';
-import { count } from '../../ui/format.js';
 import { useQuery } from '../../ui/hooks.js';
-import type { Column, IInstances, IInstanceType, IOrder, IPrice } from './instancetypes.js';
-import { filterTypes, gibibytes, parseInstances, sortTypes } from './instancetypes.js';
+import type { Column, IInstances, IInstanceType, IOrder } from './instancetypes.js';
+import { filterTypes, gpuText, memoryText, parseInstances, priceText, sortTypes } from './instancetypes.js';
 import { QuotaList } from './quotas.js';
 
 interface IProps {
@@ -234,7 +233,14 @@ const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
       <td role="cell" className="jp-pai-Instances-name">
         <label>
           <input type="radio" name={group} checked={isChosen} onChange={() => choose(name)} />
-          <span>{name}</span>
+          <span>
+            {name.split(/(?<=\.)/).map((part, n) => (
+              <React.Fragment key={n}>
+                {n > 0 && <wbr />}
+                {part}
+              </React.Fragment>
+            ))}
+          </span>
         </label>
         <button
           type="button"
@@ -277,25 +283,12 @@ const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
         ) : isAvailable ? (
           trans.__('free')
         ) : (
-          trans.__('in use')
+          trans.__('none free')
         )}
       </td>
     </tr>
   );
 });
-
-function memoryText(bytes: number): string {
-  return `${gibibytes(bytes)} GiB`;
-}
-
-function priceText({ amount, currency }: IPrice): string {
-  return count(amount, { style: 'currency', currency, maximumFractionDigits: 4 });
-}
-
-function gpuText({ gpu, gpuName, gpuMemory }: IInstanceType): string {
-  const memory = gpuMemory ? ` (${memoryText(gpuMemory)})` : '';
-  return gpu ? `${gpu} × ${gpuName || 'GPU'}${memory}` : '';
-}
 
 /** The number of hidden types, and the quotas of the account. */
 function TableFooter({ trans, instances }: IProps & { readonly instances: IInstances }): React.JSX.Element {

@@ -4,6 +4,7 @@
 
 import type { Json } from '../../api/wire.js';
 import { list, number, record, string } from '../../api/wire.js';
+import { count } from '../../ui/format.js';
 
 /** `memory`, and `gpuMemory` of each GPU, are in bytes. Null values are unknown or not published. */
 export interface IInstanceType {
@@ -27,6 +28,13 @@ export interface IPrice {
 }
 
 /** Resources reserved for the account, or a machine that runs its jobs. `status` is the platform's own. */
+/** A user whose jobs are in a quota: the number of jobs that run, and of jobs that wait for resources. */
+export interface IQuotaUser {
+  readonly name: string;
+  readonly running: number;
+  readonly waiting: number;
+}
+
 export interface IQuota {
   readonly id: string;
   readonly name: string;
@@ -38,6 +46,8 @@ export interface IQuota {
   readonly freeMemory: number;
   readonly freeGpu: number;
   readonly gpuName: string;
+  /** Empty if they were not requested or are unknown. */
+  readonly users: readonly IQuotaUser[];
 }
 
 /** `leftOut` is the number of types hidden by the administrator. */
@@ -93,7 +103,14 @@ function parseQuota(data: Json): IQuota {
     freeCpu: number(data['free_cpu']) ?? 0,
     freeMemory: number(data['free_memory']) ?? 0,
     freeGpu: number(data['free_gpu']) ?? 0,
-    gpuName: string(data['gpu_name'])
+    gpuName: string(data['gpu_name']),
+    users: list(data['users'])
+      .map(record)
+      .map(user => ({
+        name: string(user['name']),
+        running: number(user['running']) ?? 0,
+        waiting: number(user['waiting']) ?? 0
+      }))
   };
 }
 
@@ -155,4 +172,20 @@ const byName = new Intl.Collator('en', { numeric: true }).compare;
 /** Format bytes as GiB: `7.5`. */
 export function gibibytes(bytes: number): string {
   return String(Number((bytes / 2 ** 30).toFixed(1)));
+}
+
+/** Format a memory size in bytes: `7.5 GiB`. */
+export function memoryText(bytes: number): string {
+  return `${gibibytes(bytes)} GiB`;
+}
+
+/** Format the GPUs of an instance type: `2 × V100 (16 GiB)`; empty without GPUs. */
+export function gpuText({ gpu, gpuName, gpuMemory }: IInstanceType): string {
+  const memory = gpuMemory ? ` (${memoryText(gpuMemory)})` : '';
+  return gpu ? `${gpu} × ${gpuName || 'GPU'}${memory}` : '';
+}
+
+/** Format a price in its currency. */
+export function priceText({ amount, currency }: IPrice): string {
+  return count(amount, { style: 'currency', currency, maximumFractionDigits: 4 });
 }

@@ -9,6 +9,9 @@ import { count } from '../../ui/format.js';
 import type { IQuota } from './instancetypes.js';
 import { gibibytes } from './instancetypes.js';
 
+// Users that are shown for each quota.
+const MOST_USERS = 5;
+
 interface IProps {
   readonly quotas: readonly IQuota[];
   readonly trans: TranslationBundle;
@@ -26,7 +29,7 @@ export function QuotaList({ quotas, trans }: IProps): React.JSX.Element {
 
 /** A name, and a bar for each resource. Resources that the quota does not have are left out. */
 function Quota({ quota, trans }: { quota: IQuota } & Pick<IProps, 'trans'>): React.JSX.Element {
-  const { id, name, status, cpu, memory, gpu, freeCpu, freeMemory, freeGpu, gpuName } = quota;
+  const { id, name, status, cpu, memory, gpu, freeCpu, freeMemory, freeGpu, gpuName, users } = quota;
   const cores = (n: number) => count(n, { maximumFractionDigits: 1 });
   const rows = (
     [
@@ -49,6 +52,16 @@ function Quota({ quota, trans }: { quota: IQuota } & Pick<IProps, 'trans'>): Rea
         </p>
       ))}
       {rows.length === 0 && <p className="jp-pai-Quotas-note">{trans.__('No resources.')}</p>}
+      {users.slice(0, MOST_USERS).map(({ name, running, waiting }) => (
+        <p key={name} className="jp-pai-Quotas-note">
+          {waiting
+            ? trans.__('Jobs of %1: %2 running, %3 waiting', name || '–', running, waiting)
+            : trans.__('Jobs of %1: %2 running', name || '–', running)}
+        </p>
+      ))}
+      {users.length > MOST_USERS && (
+        <p className="jp-pai-Quotas-note">{trans.__('Other users: %1', users.length - MOST_USERS)}</p>
+      )}
     </li>
   );
 }

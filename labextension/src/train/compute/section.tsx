@@ -8,19 +8,30 @@ import { record, string } from '../../api/wire.js';
 import { choiceSource } from '../../ui/fields/choices.js';
 import { FieldError } from '../../ui/fields/fielderror.js';
 import { SchemaForm } from '../../ui/fields/schemaform.js';
+import { machineSizes } from '../../ui/format.js';
 import { field, withField, withRequestField } from '../draft.js';
 import { CollapsibleSection, Field, NumberField, TextField } from '../field.js';
 import type { ISectionProps } from '../section.js';
-import { backendOf, errorAt, errorsBelow, hasError, otherNotes, setField, textAt } from '../section.js';
+import {
+  backendOf,
+  errorAt,
+  errorsBelow,
+  hasError,
+  otherNotes,
+  setField,
+  textAt,
+  unlistedOptions
+} from '../section.js';
 import { ImagePicker } from './imagepicker.js';
 import { InstanceTable } from './instancepicker.js';
 import type { IBackend } from './platforms.js';
 import { profileOf } from './platforms.js';
+import { RoleList, rolesOf } from './roles.js';
 
 const SIZE = '16GiB';
 
 const FAVORITES = 'jupyter-pai:favourite-instances';
-const MACHINE = ['instance_type', 'instance_count', 'cpu', 'gpu', 'memory', 'image'];
+const MACHINE = ['instance_type', 'instance_count', 'cpu', 'gpu', 'memory', 'image', 'roles'];
 
 export function ComputeSection(props: ISectionProps): React.JSX.Element {
   const { form, draft, model, trans } = props;
@@ -29,6 +40,10 @@ export function ComputeSection(props: ISectionProps): React.JSX.Element {
   const profile = profileOf(platforms, requested, string(draft.rest['backend']));
   const backend = backendOf(props);
   const choose = (name: string) => {
+    if (form.initial?.kind === 'job_file') {
+      void form.readWith(name);
+      return;
+    }
     const isOther = platforms.profiles.find(profile => profile.name === name)?.backend !== backend?.name;
     // Options of one backend are invalid for another.
     const rest = isOther ? withField(draft, 'options', undefined) : draft;
@@ -77,6 +92,7 @@ export function ComputeSection(props: ISectionProps): React.JSX.Element {
         {...props}
         profile={profile?.name ?? requested}
         hasImages={backend?.capabilities.includes('images') === true}
+        hasRoles={backend?.capabilities.includes('roles') === true}
       />
       {backend && <BackendOptions {...props} backend={backend} profile={profile?.name ?? requested} />}
       {notes.length > 0 && (
@@ -100,15 +116,19 @@ function BackendOptions(props: ISectionProps & { backend: IBackend; profile: str
     [trans]
   );
   const source = React.useMemo(() => choiceSource(engine, profile), [engine, profile]);
-  const common = { trans, idPrefix: `${id}-options` };
-  if (backend.options && !Object.keys(record(backend.options['properties'])).length) {
+  const exclude = React.useMemo(() => unlistedOptions(backend), [backend]);
+  const common = { trans, idPrefix: `${id}-options`, exclude };
+  const listed = Object.keys(record(backend.options?.['properties'])).filter(name => !exclude.includes(name));
+  if (backend.options && !listed.length) {
     return null;
   }
   return (
     <CollapsibleSection
       title={trans.__('%1 options', backend.title)}
-      summary={Object.keys(record(value)).join(', ')}
-      hasError={hasError(props, ['options'])}
+      summary={Object.keys(record(value))
+        .filter(name => !exclude.includes(name))
+        .join(', ')}
+      hasError={hasError(props, backend.options ? listed.map(name => `options.${name}`) : ['options'])}
     >
       {backend.options ? (
         <>
@@ -135,18 +155,29 @@ function BackendOptions(props: ISectionProps & { backend: IBackend; profile: str
   );
 }
 
-/** Instance type, sizes, number of instances and image. */
-function InstanceFields(props: ISectionProps & { profile: string; hasImages: boolean }): React.JSX.Element {
-  const { form, draft, engine, trans, profile, hasImages } = props;
+interface IInstanceProps extends ISectionProps {
+  readonly profile: string;
+  readonly hasImages: boolean;
+  readonly hasRoles: boolean;
+}
+
+/** Instance type, sizes, number of instances, image and roles. */
+function InstanceFields(props: IInstanceProps): React.JSX.Element {
+  const { form, draft, engine, trans, profile, hasImages, hasRoles } = props;
   const [favorites, setFavorites] = useFavorites();
   const count = field(draft, 'instance_count');
-  const sizes = ['cpu', 'gpu', 'memory'].flatMap(name => {
-    const value = field(draft, name);
-    return typeof value === 'number' || typeof value === 'string' ? [`${name} ${value}`] : [];
-  });
+  const sizes = machineSizes(record(draft.rest['spec']));
   const type = textAt(props, 'instance_type');
   const image = textAt(props, 'image');
-  const summary = [type || form.preview?.instanceType, count && `× ${JSON.stringify(count)}`, ...sizes, image];
+  const roles = rolesOf(props);
+  const names = roles.map(role => `${string(role['name'])} × ${JSON.stringify(role['count'] ?? 1)}`);
+  const summary = [
+    type || form.preview?.instanceType,
+    count && !roles.length && `× ${JSON.stringify(count)}`,
+    ...sizes,
+    image,
+    ...names
+  ];
   const number = (name: string, label: string, placeholder: string) => (
     <NumberField
       label={label}
@@ -172,7 +203,7 @@ function InstanceFields(props: ISectionProps & { profile: string; hasImages: boo
           error={errorAt(props, 'memory')}
           onChange={value => setField(props, 'memory', value)}
         />
-        {number('instance_count', trans.__('Instances'), '1')}
+        {roles.length === 0 && number('instance_count', trans.__('Instances'), '1')}
       </div>
       <FieldError text={errorAt(props, 'instance_type')} />
       <InstanceTable
@@ -198,6 +229,7 @@ function InstanceFields(props: ISectionProps & { profile: string; hasImages: boo
           error={errorAt(props, 'image')}
         />
       </div>
+      {(hasRoles || roles.length > 0) && <RoleList {...props} />}
     </CollapsibleSection>
   );
 }

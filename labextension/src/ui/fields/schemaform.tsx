@@ -7,6 +7,7 @@ import * as React from 'react';
 
 import type { Json } from '../../api/wire.js';
 import { record } from '../../api/wire.js';
+import { LinkedText } from '../linkedtext.js';
 import { ChoicePicker } from './choicepicker.js';
 import type { ChoiceSource } from './choices.js';
 import { staysOpen } from './fielderror.js';
@@ -267,7 +268,7 @@ function Description({ id, field, error }: { id: string; field: IField; error: s
     <>
       {error && (
         <span className="jp-pai-Trouble" role="alert" id={`${id}--error`}>
-          {error}
+          <LinkedText text={error} />
         </span>
       )}
       {field.description && (

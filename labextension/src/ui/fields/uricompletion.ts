@@ -3,6 +3,7 @@
  */
 
 import type { IEngine } from '../../api/engine.js';
+import { EngineError } from '../../api/engine.js';
 import { list, record, string } from '../../api/wire.js';
 
 /** A completion: the full text, and the part that is displayed. */
@@ -21,12 +22,14 @@ export interface IFolder {
 // Number of names requested at once, and number shown.
 const REQUEST_LIMIT = 1000;
 const DISPLAY_LIMIT = 50;
+// The scheme of registered models.
+const MODEL = 'model://';
 
 /** Return the folder a text refers to; null if there is none yet. Relative paths are below `home`, '' if unknown. */
 export function folderOf(text: string, home: string): IFolder | null {
   const prefix = text.slice(0, text.lastIndexOf('/') + 1);
-  if (text.startsWith('dataset://')) {
-    return null; // A dataset id of a platform; its files cannot be listed.
+  if (text.startsWith('dataset://') || text.startsWith(MODEL)) {
+    return null; // The id of a dataset, or the name of a model; their files cannot be listed.
   }
   if (text.includes('://')) {
     return prefix.endsWith('://') && !prefix.startsWith('file:') ? null : { uri: prefix, prefix };
@@ -67,6 +70,53 @@ export async function rootCompletions(
   return [...new Set(uris)]
     .filter(uri => uri && uri.startsWith(text) && !uri.startsWith('file:'))
     .map(uri => option(uri, uri));
+}
+
+/** Return the registered models, or the versions of a model once the `?` is typed. */
+export async function modelCompletions(
+  call: IEngine['call'],
+  text: string,
+  profile: string
+): Promise<readonly IOption[]> {
+  if (!text.startsWith(MODEL)) {
+    return [];
+  }
+  const [name = '', query] = text.split('?', 2);
+  const model = decoded(name.slice(MODEL.length));
+  const options =
+    query === undefined
+      ? list((await ofRegistry(call, 'models', {}, profile))['models'])
+          .map(one => string(record(one)['name']))
+          .map(text => option(MODEL + encodeURIComponent(text), text))
+      : list((await ofRegistry(call, 'model_versions', { model }, profile))['versions'])
+          .map(one => string(record(one)['version']) || string(record(one)['id']))
+          .map(text => option(`${name}?version=${encodeURIComponent(text)}`, text));
+  return options.filter(one => one.text.startsWith(text) && one.text !== text).slice(0, DISPLAY_LIMIT);
+}
+
+/** Call the registry of a profile; if it has none, that of the default one, as a job on this machine reads it. */
+async function ofRegistry(
+  call: IEngine['call'],
+  verb: 'models' | 'model_versions',
+  parameters: Record<string, string>,
+  profile: string
+): Promise<Record<string, unknown>> {
+  try {
+    return record(await call(verb, profile ? { ...parameters, profile } : parameters));
+  } catch (error) {
+    if (!profile || !(error instanceof EngineError) || error.code !== 'Unsupported') {
+      throw error;
+    }
+    return record(await call(verb, parameters));
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // An incomplete escape.
+  }
 }
 
 async function entriesOf(

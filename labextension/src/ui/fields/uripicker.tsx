@@ -9,7 +9,7 @@ import type { IEngine, IErrorMessage } from '../../api/engine.js';
 import { EngineError, errorMessageOf } from '../../api/engine.js';
 import { Combobox, stepOf, stepped } from './combobox.js';
 import type { IOption } from './uricompletion.js';
-import { commonPrefix, folderCompletions, rootCompletions } from './uricompletion.js';
+import { commonPrefix, folderCompletions, modelCompletions, rootCompletions } from './uricompletion.js';
 
 export interface IUriProps {
   readonly engine: IEngine;
@@ -69,10 +69,12 @@ function useCompletions(props: IUriProps, isEnabled: boolean): ICompletions | nu
           add([], error instanceof EngineError && ignored.includes(error.code) ? null : errorMessageOf(error));
         }
       );
-      rootCompletions(call, value, profile).then(
-        options => add(options, null),
-        () => undefined // Completions are optional.
-      );
+      for (const completions of [rootCompletions, ...(isNew ? [] : [modelCompletions])]) {
+        completions(call, value, profile).then(
+          options => add(options, null),
+          () => undefined // Completions are optional.
+        );
+      }
     }, PAUSE);
     return () => {
       isStale = true;

@@ -5,6 +5,7 @@ import jupyter_pai.sdk
 print(jupyter_pai.sdk.__version__)
 
 from jupyter_pai.sdk.core.session import setup_default_session, Session, get_default_session
+from jupyter_pai.sdk.job.common import JobConfig
 import oss2
 
 sess = get_default_session()

@@ -23,7 +23,7 @@ const TYPES = parseInstances({
       price: { amount: 2, currency: 'CNY' }
     }
   ],
-  quotas: [{ id: 'q', cpu: 8, free_cpu: 3 }],
+  quotas: [{ id: 'q', cpu: 8, free_cpu: 3, users: [{ name: 'ada', running: 2 }] }],
   left_out: 2
 });
 
@@ -36,6 +36,7 @@ test('sorts instance types with favorites first and unknown values last', () => 
   assert.deepEqual(names('name', false), ['g9.large', 'g10.large', 'gn6v']);
   assert.deepEqual(names('available', false), ['g9.large', 'g10.large', 'gn6v']);
   assert.deepEqual([TYPES.hiddenCount, TYPES.quotas[0]?.freeCpu], [2, 3]);
+  assert.deepEqual(TYPES.quotas[0]?.users, [{ name: 'ada', running: 2, waiting: 0 }]);
   assert.equal(gibibytes(7.5 * 2 ** 30), '7.5');
 });
 

@@ -1,0 +1,1 @@
+"""Jobs on OpenPAI clusters, by their REST API of version 2."""

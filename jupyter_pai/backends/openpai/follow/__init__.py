@@ -1,0 +1,1 @@
+"""Following jobs: states, instances, logs, events, and jobs submitted elsewhere."""

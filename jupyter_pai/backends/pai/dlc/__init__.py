@@ -1,0 +1,1 @@
+"""Jobs on PAI-DLC, in a workspace of a PAI account."""

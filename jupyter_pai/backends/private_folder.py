@@ -1,0 +1,87 @@
+"""A folder on a disk that this machine shares with the machines of the jobs. Only this user can read its files."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..core.errors import BackendError
+from ..core.i18n import _
+
+__all__ = ["PrivateFolder"]
+
+
+class PrivateFolder:
+    """A private folder. `key` is the key of the profile that selects it, for messages.
+
+    All files have the mode 0600, all folders 0700.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], key: str) -> None:
+        self.path = Path(path)
+        self.key = key
+
+    def uri(self, *names: str) -> str:
+        """Return the URI of a folder in it."""
+        return self.path.joinpath(*names).as_uri() + "/"
+
+    def create(self, *names: str) -> Path:
+        """Create a folder in it that only this user can read, and return its path.
+
+        Raises:
+            BackendError: if that is not possible, or if another user could replace what is in it.
+        """
+        if not self.path.parent.is_dir():
+            raise BackendError(
+                _("The shared folder {path} does not exist.").format(path=self.path),
+                fix=_("Mount it on this machine, or correct the `{key}` of the profile.").format(key=self.key),
+            )
+        path = self.path
+        try:
+            for name in ("", *names):
+                path = path / name
+                path.mkdir(mode=0o700, exist_ok=True)
+            self._check_owner()
+        except OSError as error:
+            raise BackendError(
+                _("The shared folder {path} cannot be written: {error}.").format(path=path, error=error.strerror),
+                fix=_("Correct its permissions, free disk space, or correct the `{key}` of the profile.").format(
+                    key=self.key
+                ),
+            ) from None
+        return path
+
+    def _check_owner(self) -> None:
+        """Check that no other user can replace what is in the folder. Its subfolders are private."""
+        status = self.path.stat()
+        if status.st_uid != os.getuid():
+            raise BackendError(
+                _("The shared folder {path} belongs to another user.").format(path=self.path),
+                fix=_("Set `{key}` of the profile to a folder of your own, such as one inside it.").format(
+                    key=self.key
+                ),
+            )
+        if status.st_mode & 0o022:
+            raise BackendError(
+                _("Other users can write in the shared folder {path}.").format(path=self.path),
+                fix=_("Remove the permission: {command}").format(
+                    command=f"chmod g-w,o-w {shlex.quote(str(self.path))}"
+                ),
+            )
+
+    def make_private(self, inputs: Iterable[str]) -> None:
+        """Remove the permissions of other users from copied inputs, which have those of their originals."""
+        base = self.path / "inputs"
+        for path in inputs:
+            copied = base / Path(path).relative_to(base).parts[0]
+            if copied.stat().st_mode & 0o077:  # Otherwise an earlier submit has done it.
+                for folder, folders, names in os.walk(copied, topdown=False):
+                    for name in (*folders, *names, ""):
+                        _make_private(Path(folder, name))
+
+
+def _make_private(path: Path) -> None:
+    if not path.is_symlink():
+        path.chmod(path.stat().st_mode & 0o700)

@@ -1,0 +1,1 @@
+"""The `tione` backend: training tasks of Tencent Cloud TI-ONE."""

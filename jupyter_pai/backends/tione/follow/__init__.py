@@ -1,0 +1,1 @@
+"""Following tasks: states, instances, logs, events, and tasks submitted elsewhere."""

@@ -1,0 +1,362 @@
+"""The tasks that are followed: their states by lists of 50, and the details of watched and of ended tasks.
+
+State is a cache only: any number of processes may follow a task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from ....cloud.tencent.reading import number_of, rows_of, text_of, time_of
+from ....core.errors import Conflict, NotFound, Refused
+from ....core.i18n import _
+from ....jobs.instances import Instance
+from ....jobs.job import JobStatus, now
+from ...reports import EventPage, LogPiece, Report
+from ...terminals import TerminalPage
+from ..api import TioneApi
+from ..console import task_url
+from .events import event_page, events_request
+from .logs import read_log
+from .task_replies import Pod, has_ended, instances_of, is_failure, pods_of, report_of
+
+__all__ = ["Follower", "poll_interval"]
+
+# The most tasks whose details are requested instead of a list, and the rows of one list.
+_FEW, _PAGE = 3, 50
+# The most details of ended tasks that are requested in one poll, as other tasks wait for it.
+_MOST_DETAILS = 40
+_MOST_KEPT = 3000
+# Seconds between two polls for each list that they need, at least those of a few tasks, and the longest pause between
+# two polls of watched tasks.
+_LIST_PAUSE, _FEW_PAUSE, _WATCHED_PAUSE = 0.6, 5.0, 5.0
+# Seconds for which a row, and the pods of an active task, are used. A task that was not polled for the last time is no
+# longer followed.
+_ROW_AGE, _POD_AGE, _FORGET = 2.0, 1.0, 60.0
+# Seconds after its end for which lines of a task's log may still be found, and between two searches for them.
+_LAG, _LAG_PAUSE = 5.0, 1.0
+# A time before the first line and event of a task.
+_MARGIN = timedelta(minutes=1)
+# The default of `Follower`.
+_PAUSES = (0.5, 1, 2, 4, 8, 15)
+
+
+def poll_interval(jobs: int, *, watched: bool) -> float:
+    """Return the seconds until the next poll of some of this number of tasks."""
+    if watched:
+        return min(max(1.0, 0.3 * jobs), _WATCHED_PAUSE)
+    return max(_FEW_PAUSE, _LIST_PAUSE * math.ceil(jobs / _PAGE))
+
+
+@dataclass
+class _Task:
+    """The known state of a task. Times are those of the follower's clock."""
+
+    # The last row or detail, and the time of its request.
+    row: Mapping[str, Any] = field(default_factory=dict)
+    requested: float = -math.inf
+    # The last detail, which has fields that a row has not.
+    detail: Mapping[str, Any] | None = None
+    pods: list[Pod] = field(default_factory=list)
+    pods_requested: float = -math.inf
+    # The last poll.
+    polled: float = -math.inf
+    # Why it waits, if its events are read.
+    waiting: str = ""
+    # It was seen active, and since then ended.
+    was_active: bool = False
+    ended: float | None = None
+
+    def update(self, row: Mapping[str, Any], requested: float, received: float, *, is_detail: bool) -> None:
+        """Take a reply."""
+        if has_ended(row):
+            self.ended = self.ended if self.ended is not None else received
+        else:
+            self.was_active, self.ended = True, None
+        self.row, self.requested = row, requested
+        self.detail = row if is_detail else self.detail
+
+
+class Follower:
+    """The tasks of one profile that are followed.
+
+    `pauses`: seconds between the attempts to stop a task that is being submitted, and to delete one that is stopping.
+    `clock` returns a time in seconds that never decreases.
+    """
+
+    def __init__(
+        self, api: TioneApi, pauses: Sequence[float] = _PAUSES, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.api = api
+        self._pauses, self._clock = pauses, clock
+        self._tasks: dict[str, _Task] = {}
+
+    # States.
+
+    async def poll(self, remote_ids: Sequence[str]) -> dict[str, Report]:
+        """Return the states of tasks. A task that the platform does not have is left out."""
+        for remote_id in remote_ids:
+            self._task(remote_id).polled = self._clock()
+        if len(remote_ids) <= _FEW:
+            return await self._details(remote_ids)
+        await self._list(remote_ids)
+        reports = {one: self._active(one) for one in remote_ids if self._is_listed(one)}
+        missing = [one for one in remote_ids if one not in reports]
+        reports |= await self._details(missing[:_MOST_DETAILS])
+        for remote_id in missing[_MOST_DETAILS:]:  # The next poll requests their details.
+            row = self._task(remote_id).row
+            reports[remote_id] = self._active(remote_id) if row and not has_ended(row) else Report(JobStatus.RUNNING)
+        return reports
+
+    def _task(self, remote_id: str) -> _Task:
+        """Return what is known of a task."""
+        while len(self._tasks) >= _MOST_KEPT and remote_id not in self._tasks:
+            del self._tasks[next(iter(self._tasks))]
+        return self._tasks.setdefault(remote_id, _Task())
+
+    async def _list(self, remote_ids: Sequence[str]) -> None:
+        """Refresh the rows of tasks. Each request also has the rows of other tasks that are due next."""
+        begun = self._clock()
+        due = [one for one in remote_ids if self._task(one).requested < begun - _ROW_AGE]
+        if not due:
+            return
+        due += self._due_next({*due}, begun)[: -len(due) % _PAGE]
+        pages = [due[place : place + _PAGE] for place in range(0, len(due), _PAGE)]
+        for page, rows in zip(pages, await asyncio.gather(*(self._rows(page) for page in pages)), strict=True):
+            for one in page:
+                task = self._task(one)
+                if one in rows:
+                    task.update(rows[one], begun, self._clock(), is_detail=False)
+                else:
+                    task.requested = -math.inf
+
+    def _due_next(self, without: Collection[str], begun: float) -> list[str]:
+        """Return other tasks that have not ended and are followed, that with the oldest poll first."""
+        tasks = {
+            one: task.polled
+            for one, task in self._tasks.items()
+            if one not in without and task.polled > begun - _FORGET and task.requested < begun - _ROW_AGE
+            and task.row and not has_ended(task.row)
+        }  # fmt: skip
+        return sorted(tasks, key=lambda one: tasks[one])
+
+    async def _rows(self, remote_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Return the rows of at most 50 tasks by id."""
+        query = {"Filters": [{"Name": "Id", "Values": [*remote_ids]}], "Offset": 0, "Limit": _PAGE}
+        try:
+            reply = await self.api.call("DescribeTrainingTasks", query)
+        except Refused:  # So many ids are perhaps too many: the details are requested.
+            return {}
+        return {text_of(row.get("Id")): row for row in rows_of(reply, "TrainingTaskSet")}
+
+    def _is_listed(self, remote_id: str) -> bool:
+        task = self._task(remote_id)
+        return task.requested > -math.inf and not has_ended(task.row)
+
+    async def _details(self, remote_ids: Sequence[str]) -> dict[str, Report]:
+        found = await asyncio.gather(*(self._latest(one) for one in remote_ids))
+        return {one: report for one, report in zip(remote_ids, found, strict=True) if report}
+
+    async def _latest(self, remote_id: str) -> Report | None:
+        """Return the state of a task by its detail; None if the platform does not have it."""
+        try:
+            detail = await self.detail(remote_id)
+        except NotFound:
+            # A workspace that does not exist is an error of the list.
+            if remote_id not in await self._rows([remote_id]):
+                return None
+            raise
+        if not has_ended(detail):
+            return self._active(remote_id)
+        pods = await self._pods(remote_id) if is_failure(detail) and _nodes(detail) > 1 else ()
+        return report_of(detail, pods, self._page(remote_id))
+
+    def _active(self, remote_id: str) -> Report:
+        """Return the state of a task that has not ended, with the reason why it waits."""
+        task = self._task(remote_id)
+        report = report_of(task.row, console_url=self._page(remote_id))
+        waits = report.status in (JobStatus.QUEUED, JobStatus.STARTING)
+        return replace(report, reason=task.waiting) if waits and task.waiting and not report.reason else report
+
+    def _page(self, remote_id: str) -> str:
+        return task_url(self.api.settings, remote_id)
+
+    async def detail(self, remote_id: str) -> Mapping[str, Any]:
+        """Return the detail of a task.
+
+        Raises:
+            NotFound: if the platform does not have the task.
+        """
+        begun = self._clock()
+        detail = (await self.api.call("DescribeTrainingTask", {"Id": remote_id})).get("TrainingTaskDetail")
+        if not isinstance(detail, Mapping) or not detail:
+            raise NotFound(_("The platform does not have the task {id}.").format(id=remote_id))
+        self._task(remote_id).update(detail, begun, self._clock(), is_detail=True)
+        return detail
+
+    async def _known(self, remote_id: str) -> _Task:
+        """Return a task whose detail has been requested: of the current run, as each run has an instance of its own."""
+        task = self._task(remote_id)
+        detail = task.detail
+        if not detail or not detail.get("LatestInstanceId") or (has_ended(detail) and not has_ended(task.row)):
+            await self.detail(remote_id)
+        return task
+
+    # Instances and logs.
+
+    async def _pods(self, remote_id: str) -> list[Pod]:
+        """Return the pods of a task by rank; none before the platform lists them."""
+        task = await self._known(remote_id)
+        begun = self._clock()
+        # Those of an ended task are final, once they were requested after its end.
+        if task.pods_requested < (begun - _POD_AGE if task.ended is None else task.ended):
+            reply = await self.api.call("DescribeTrainingTaskPods", {"Id": remote_id})
+            # Those of an ended task may be gone.
+            task.pods = pods_of(reply, task.detail or {}) or (task.pods if has_ended(task.row) else [])
+            task.pods_requested = begun
+        return task.pods
+
+    async def instances(self, remote_id: str) -> Sequence[Instance]:
+        """Return the instances of a task by rank; none before the platform lists them."""
+        try:
+            pods = await self._pods(remote_id)
+        except NotFound:
+            return ()
+        return instances_of(pods, self._task(remote_id).row)
+
+    async def _pod(self, remote_id: str, instance: str) -> Pod | None:
+        return next((pod for pod in await self._pods(remote_id) if pod.instance == instance), None)
+
+    async def log(self, remote_id: str, instance: str, cursor: str) -> LogPiece:
+        """Return the log of an instance after a cursor.
+
+        Raises:
+            PaiError: if the log cannot be read.
+        """
+        try:
+            pod = await self._pod(remote_id, instance)
+            if pod is None:
+                return LogPiece(b"", cursor)
+            task = self._task(remote_id)
+            piece, is_complete = await read_log(self.api, pod.name, int(_since(task.row).timestamp()) * 10**9, cursor)
+        except NotFound:
+            if self._task(remote_id).ended is not None:
+                raise
+            return LogPiece(b"", cursor)
+        if piece.data or piece.more or is_complete or not pod.has_started or not self._may_lag(task):
+            return piece
+        await asyncio.sleep(_LAG_PAUSE)
+        return piece._replace(more=True)
+
+    def _may_lag(self, task: _Task) -> bool:
+        """Return whether lines of an ended task may still be found later."""
+        if task.ended is None:
+            return False
+        if task.was_active:
+            return self._clock() < task.ended + _LAG
+        ended = time_of(task.row.get("EndTime"))
+        return ended is not None and (now() - ended).total_seconds() < _LAG and self._clock() < task.ended + _LAG
+
+    async def events(self, remote_id: str, cursor: str) -> EventPage:
+        """Return the events of a task after a cursor: why it waits, and what happened to its pods."""
+        try:
+            task = await self._known(remote_id)
+            run = text_of((task.detail or {}).get("LatestInstanceId"))
+            if not run:
+                return EventPage((), cursor)
+            reply = await self.api.call("DescribeEvents", events_request(run, _since(task.row), cursor))
+            pods = {pod.name: pod.instance for pod in await self._pods(remote_id)}
+        except NotFound:
+            return EventPage((), cursor)
+        page = event_page(reply, cursor, pods)
+        if warnings := [event.text for event in page.events if event.warning]:
+            task.waiting = warnings[-1]
+        return page
+
+    async def terminal(self, remote_id: str, instance: str) -> TerminalPage:
+        """Return the page of a new terminal in an instance.
+
+        Raises:
+            NotFound: if the instance does not run.
+        """
+        pod = await self._pod(remote_id, instance)
+        reply = await self.api.call("DescribeTrainingTaskPodUrl", {"PodName": pod.name}) if pod else {}
+        url = text_of(reply.get("PodUrl"))
+        if not url.startswith(("https://", "http://")):
+            raise NotFound(_("The instance does not run."), fix=_("See why it waits in the events of the job."))
+        return TerminalPage(url)
+
+    # Search and change.
+
+    async def find(self, job_id: str) -> str:
+        """Return the id of the task whose name ends with our id of a job; empty if the platform has none."""
+        named = {"Filters": [{"Name": "Name", "Values": [job_id], "Fuzzy": True}]}
+        for query in (named, {}):
+            for row in await self._newest(query):
+                if text_of(row.get("Name")).endswith(f"-{job_id}"):
+                    return text_of(row.get("Id"))
+        return ""
+
+    async def lists_any(self, remote_ids: Collection[str]) -> bool:
+        """Return whether one of these is among the last tasks of the platform's list."""
+        return any(text_of(row.get("Id")) in remote_ids for row in await self._newest({}))
+
+    async def _newest(self, query: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the last tasks of a list."""
+        page = {"Order": "DESC", "OrderField": "CreateTime", "Offset": 0, "Limit": _PAGE}
+        return rows_of(await self.api.call("DescribeTrainingTasks", {**query, **page}), "TrainingTaskSet")
+
+    async def stop(self, remote_id: str) -> None:
+        """Request the end of a task. Does nothing to an ended one. One that is being submitted cannot be stopped yet.
+
+        Raises:
+            Conflict: if the platform refuses it for a while.
+        """
+        for pause in (*self._pauses, None):
+            try:
+                detail = await self.detail(remote_id)
+                if has_ended(detail) or detail.get("Status") == "STOPPING":
+                    return
+                await self.api.call("StopTrainingTask", {"Id": remote_id})
+            except NotFound:  # Deleted, in the console or by another process.
+                return
+            except Conflict:
+                if pause is None:
+                    raise
+                await asyncio.sleep(pause)
+            else:
+                self._task(remote_id).requested = -math.inf
+                return
+
+    async def delete(self, remote_id: str) -> None:
+        """Delete a task, which is stopped before."""
+        for pause in (*self._pauses, None):
+            try:
+                await self.api.call("DeleteTrainingTask", {"Id": remote_id})
+            except NotFound:  # Deleted already, in the console or by a call without a reply.
+                break
+            except Conflict:
+                if pause is None:
+                    raise
+                await self.stop(remote_id)
+                await asyncio.sleep(pause)
+            else:
+                break
+        self._tasks.pop(remote_id, None)
+
+
+def _nodes(task: Mapping[str, Any]) -> int:
+    """Return the number of instances of a task."""
+    configs = rows_of(task, "ResourceConfigInfos")
+    return sum(int(number_of(config.get("InstanceNum")) or 1) for config in configs)
+
+
+def _since(task: Mapping[str, Any]) -> datetime:
+    """Return a time before the first line and event of a task."""
+    return (time_of(task.get("CreateTime")) or datetime.fromtimestamp(0, now().tzinfo)) - _MARGIN

@@ -1,0 +1,1 @@
+"""Submit: from a spec to `CreateTrainingTask`."""

@@ -1,0 +1,1 @@
+"""Tencent Cloud: account, keys, signature, calls and error codes."""

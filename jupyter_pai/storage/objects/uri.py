@@ -1,0 +1,48 @@
+"""The URI of an object or folder in a storage of objects."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Self
+
+__all__ = ["ObjectUri"]
+
+
+@dataclass(frozen=True)
+class ObjectUri(ABC):
+    """A bucket and a key, which is empty for the bucket's root. Folders are prefixes of keys."""
+
+    bucket: str
+    key: str = ""
+
+    @classmethod
+    @abstractmethod
+    def parse(cls, uri: str) -> Self:
+        """Parse a URI.
+
+        Raises:
+            BadInput: if it is invalid.
+        """
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """Return the URI as text, which `parse` reads."""
+
+    @property
+    def prefix(self) -> str:
+        """The common prefix of keys below this folder."""
+        return f"{self.key.rstrip('/')}/" if self.key else ""
+
+    def at(self, key: str) -> Self:
+        """Return the URI of another key of the bucket."""
+        return replace(self, key=key)
+
+    def join(self, path: str) -> Self:
+        """Return the URI of a path below this folder."""
+        return self.at(self.prefix + path)
+
+    def split(self) -> tuple[Self, str]:
+        """Return the parent folder and the path in it, which is empty at the bucket's root."""
+        above, slash, name = self.key.rstrip("/").rpartition("/")
+        return self.at(above + slash), name + "/" * (self.key.endswith("/") and bool(name))

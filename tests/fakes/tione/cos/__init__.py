@@ -1,0 +1,5 @@
+"""COS: buckets by their host, signatures, objects, lists, multipart uploads."""
+
+from .service import Cos
+
+__all__ = ["Cos"]

@@ -1,0 +1,34 @@
+"""Messages of validation errors: in our words, since those of pydantic are not translated."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import BaseModel, Field, FiniteFloat, ValidationError
+
+from jupyter_pai.core.field_errors import validation_errors
+
+
+class Inner(BaseModel):
+    size: int = 1
+
+
+class Form(BaseModel):
+    inner: Inner = Inner()
+    names: list[str] = Field(["a"], min_length=1, max_length=2)
+    rate: FiniteFloat = 1.0
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"inner": True}, {"inner": "must be a mapping of names to values"}),
+        ({"names": []}, {"names": "must have 1 or more items"}),
+        ({"names": ["a", "b", "c"]}, {"names": "must have 2 or fewer items"}),
+        ({"rate": float("inf")}, {"rate": "must be a finite number"}),
+        ({"inner": {"size": "x"}}, {"inner.size": "must be an integer"}),
+    ],
+)
+def test_message_is_in_our_words(values: dict[str, object], message: dict[str, str]) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Form.model_validate(values)
+    assert validation_errors(caught.value) == message
