@@ -29,7 +29,7 @@ unit: $(VENV)/test
 
 suite: $(VENV)/test
 	jlpm test
-	python -m pytest --numprocesses=5 --dist=loadfile --no-loadscope-reorder
+	python -m tests --numprocesses=4 --dist=loadfile --no-loadscope-reorder
 
 test-gpu: $(VENV)/test  ## what needs a GPU
 	python -m pytest -m gpu tests/gpu

@@ -12,12 +12,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -32,11 +31,10 @@ from jupyter_pai.jobs.state_dir import Home
 from .fakes.alibaba import StandIn, stand_in
 from .fakes.webhdfs import WebHdfsServer, web_hdfs
 from .support import forked_commands
+from .support.waiting import PATIENCE as PATIENCE, until as until
 
 if TYPE_CHECKING:
     from .support.slurm import SlurmCluster
-
-T = TypeVar("T")
 
 ROOT = Path(__file__).parents[1]
 
@@ -117,6 +115,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.nodeid.removeprefix("tests/").startswith(_LONG))
 
 
+# No failed test, so that a run in which tests failed and one was skipped is not forgiven by a second one.
+_SKIPPED_WITHOUT_LEAVE = 10
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail the run if a test was skipped for a reason that is not allowed."""
     if _FIRST:
@@ -129,7 +131,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         reason = str(report.longrepr[2]) if isinstance(report.longrepr, tuple) else str(report.longrepr)
         if not any(text in reason for text in allowed):
             reporter.write_line(f"SKIPPED WITHOUT LEAVE {report.nodeid}: {reason}", red=True)
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            session.exitstatus = _SKIPPED_WITHOUT_LEAVE
 
 
 def keep_below(place: Path, patch: pytest.MonkeyPatch) -> Home:
@@ -266,16 +268,6 @@ def _job_processes() -> Iterator[tuple[int, str]]:
             for variable in Path(f"/proc/{name}/environ").read_bytes().split(b"\0"):
                 if variable.startswith(mark):
                     yield int(name), variable.removeprefix(mark).decode()
-
-
-def until(condition: Callable[[], T], timeout: float = 60) -> T:
-    """Wait for a condition, and return its value. The pauses grow, because checks of a server take processor time."""
-    end, pause = time.monotonic() + timeout, 0.01
-    while not (result := condition()):
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(pause)
-        pause = min(pause * 1.2, 0.1)
-    return result
 
 
 @pytest.fixture(scope="session")

@@ -27,7 +27,7 @@ from jupyter_pai.backends.runtime.job_script import KeptFiles, Site, build
 from jupyter_pai.jobs.job import Job, JobStatus, now
 from jupyter_pai.jobs.spec import parse_spec
 
-from ..conftest import NO_ML, ROOT, allows
+from ..conftest import NO_ML, PATIENCE, ROOT, allows
 from ..integration.local.test_job_packages import TINY, make_wheel
 from ..support import containers, node_scripts
 
@@ -71,7 +71,7 @@ class Machine:
     def run(self, script: str, path: str = "") -> tuple[int, str]:
         """Run a script, and return its exit code and output."""
         process = self.start(script, path)
-        output = process.communicate(timeout=120)[0]
+        output = process.communicate(timeout=PATIENCE)[0]
         return process.returncode, output
 
 
@@ -236,7 +236,7 @@ def test_stop_reaches_the_processes_and_keeps_outputs(machine: Machine) -> None:
         subprocess.run(["podman", "kill", "--signal=TERM", name], check=True, capture_output=True)
     else:
         process.send_signal(signal.SIGTERM)
-    output = process.communicate(timeout=60)[0]
+    output = process.communicate(timeout=PATIENCE)[0]
     assert process.returncode in (5, 143), output
     assert reports(output) == {"exit_code": process.returncode}
     assert (machine.shared / "outputs/model/m").read_text() == "2\n"
@@ -415,7 +415,7 @@ def test_nodes_exchange_data(machine: Machine) -> None:
         with_python(machine).start(script(one, replace(place, nodes={"RANK": str(rank)})), os.environ["PATH"])
         for rank in range(2)
     ]
-    outputs = [node.communicate(timeout=120)[0] for node in nodes]
+    outputs = [node.communicate(timeout=PATIENCE)[0] for node in nodes]
     for rank, output in enumerate(outputs):
         assert own(output) == [f"process {rank} of 2, model resnet50: total 300"], outputs
     assert (machine.shared / "outputs/model/1").read_text() == "300"

@@ -26,13 +26,14 @@ from playwright.sync_api import (
 
 from jupyter_pai.jobs.state_dir import Home
 
-from ..conftest import ROOT, made_once
+from ..conftest import PATIENCE, ROOT, made_once
 from ..integration.pai.conftest import pai as pai
 from ..integration.server.real_server import RealServer
 from ..integration.server.shared_servers import home as home, places as places, servers as servers, shared_server
 
-# Milliseconds. On a loaded machine, five seconds are not enough for each step.
-expect.set_options(timeout=30_000)
+# Milliseconds, for each step of a page.
+LONG = PATIENCE * 1000
+expect.set_options(timeout=LONG)
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 SCREENSHOTS = ROOT / "tests/e2e/screenshots"
@@ -124,6 +125,7 @@ def context(playwright: Playwright, tmp_path_factory: pytest.TempPathFactory) ->
     # Pages of a server share a process, and with it the scripts that the pages before have loaded.
     flags = [*_FLAGS, "--process-per-site"]
     started = playwright.chromium.launch_persistent_context(profile, executable_path=CHROMIUM, args=flags)
+    started.set_default_timeout(LONG)
     yield started
     started.close()
 
@@ -205,8 +207,8 @@ _CONNECTED = """() => {
 def open_notebook(page: Page, lab: Lab, name: str, app: str = "lab/tree") -> None:
     """Open a notebook, and wait until it is connected to its kernel."""
     page.goto(f"{lab.url}/{app}/{name}?token={lab.token}")
-    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=180_000)
-    page.wait_for_function(_CONNECTED, timeout=180_000)
+    page.wait_for_selector(".jp-Notebook .jp-Cell")
+    page.wait_for_function(_CONNECTED)
 
 
 def run_cells(page: Page, count: int) -> None:

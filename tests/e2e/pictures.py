@@ -20,11 +20,10 @@ from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect, sync_playwright
 
 from ..conftest import ROOT, until
-from .conftest import Lab, chromium, execute, open_notebook, run_cells
+from .conftest import LONG, Lab, chromium, execute, open_notebook, run_cells
 
 IMAGES = ROOT / "docs" / "images"
 SIZE = (1200, 800)
-LONG = 180_000
 # The paths shown in the pictures; `HOST` appears in the names of event files.
 HOST, HOME = "workstation", Path("/home/ada")
 
@@ -115,10 +114,10 @@ class Studio:
     def open(self, page: Page, *names: str) -> Locator:
         """Open the list of jobs and a tab for each job; return the view of the last one."""
         page.goto(f"{self.lab.url}/lab?reset&token={self.lab.token}")
-        page.locator('.jp-SideBar [data-id="jp-pai-jobs"]').click(timeout=LONG)
+        page.locator('.jp-SideBar [data-id="jp-pai-jobs"]').click()
         for name in names:
-            row(page, self.ids[name]).click(timeout=LONG)
-            page.locator(".jp-pai-Job-name", has_text=name).wait_for(timeout=LONG)
+            row(page, self.ids[name]).click()
+            page.locator(".jp-pai-Job-name", has_text=name).wait_for()
         alone(page)
         return page.locator(".jp-MainAreaWidget:not(.lm-mod-hidden) .jp-pai-Job")
 
@@ -152,8 +151,8 @@ def first_job(studio: Studio, page: Page) -> None:
     # A workspace without the tabs of other pictures.
     open_notebook(page, studio.lab, "moons.ipynb", "lab/workspaces/first-job/tree")
     run_cells(page, 2)
-    expect(page.locator(".jp-pai-Job-log")).to_contain_text("epoch", timeout=LONG)
-    page.locator(".jp-Notebook .jp-pai-Job-metrics", has_text="loss").wait_for(timeout=LONG)
+    expect(page.locator(".jp-pai-Job-log")).to_contain_text("epoch")
+    page.locator(".jp-Notebook .jp-pai-Job-metrics", has_text="loss").wait_for()
     for job in studio.lab.rest("GET", "/pai/api/v1/jobs")["jobs"]:
         if job["id"] not in before:
             studio.after.callback(studio.remove, job["id"])
@@ -166,13 +165,13 @@ def end_kernels(studio: Studio) -> None:
 
 def overview(studio: Studio, page: Page) -> None:
     view = studio.open(page, "moons-long")
-    expect(view.locator(".jp-pai-Job-log")).to_contain_text("accuracy", timeout=LONG)
+    expect(view.locator(".jp-pai-Job-log")).to_contain_text("accuracy")
 
 
 def logs(studio: Studio, page: Page) -> None:
     view = studio.open(page, "moons-fast")
     tab(view, "logs")
-    expect(view.locator(".jp-pai-Log-text")).to_contain_text("the model is in", timeout=LONG)
+    expect(view.locator(".jp-pai-Log-text")).to_contain_text("the model is in")
 
 
 def metrics(studio: Studio, page: Page) -> None:
@@ -185,22 +184,22 @@ def metrics(studio: Studio, page: Page) -> None:
 
 
 def charts(view: Locator, count: int) -> None:
-    view.locator("figure canvas").nth(count - 1).wait_for(state="attached", timeout=LONG)
+    view.locator("figure canvas").nth(count - 1).wait_for(state="attached")
 
 
 def outputs(studio: Studio, page: Page) -> None:
     view = studio.open(page, "moons-fast")
     tab(view, "outputs")
-    view.get_by_text("boundary.png").click(timeout=LONG)
-    view.locator(".jp-pai-Preview-picture").wait_for(timeout=LONG)
+    view.get_by_text("boundary.png").click()
+    view.locator(".jp-pai-Preview-picture").wait_for()
 
 
 def tensorboard(studio: Studio, page: Page) -> None:
     view = studio.open(page, "moons-fast")
     tab(view, "tensorboard")
-    view.locator("button.jp-mod-accept").click(timeout=LONG)
+    view.locator("button.jp-mod-accept").click()
     board = page.frame_locator("iframe[src*='/pai/tensorboard/']")
-    board.locator("scalar-card canvas").first.wait_for(timeout=LONG)
+    board.locator("scalar-card canvas").first.wait_for()
     page.keyboard.press("Control+b")  # The view needs the space of the list.
     studio.after.callback(end_boards, studio)
     page.wait_for_timeout(5000)  # TensorBoard does not signal the end of drawing.
@@ -214,18 +213,18 @@ def end_boards(studio: Studio) -> None:
 def events(studio: Studio, page: Page) -> None:
     view = studio.open(page, "moons-fast")
     tab(view, "events")
-    expect(view.locator("tbody tr").nth(2)).to_be_visible(timeout=LONG)
+    expect(view.locator("tbody tr").nth(2)).to_be_visible()
 
 
 def failure(studio: Studio, page: Page) -> None:
     view = studio.open(page, "moons-diverging")
-    expect(view.locator(".jp-pai-Job-log")).to_contain_text("FloatingPointError", timeout=LONG)
+    expect(view.locator(".jp-pai-Job-log")).to_contain_text("FloatingPointError")
 
 
 def compare(studio: Studio, page: Page) -> None:
     studio.open(page)
     for name in ("moons-slow", "moons-base", "moons-fast"):
-        row(page, studio.ids[name]).locator(".jp-pai-JobRow-check").click(timeout=LONG)
+        row(page, studio.ids[name]).locator(".jp-pai-JobRow-check").click()
     page.locator(".jp-pai-JobSelection > button").nth(1).click()
     charts(page.locator(".jp-pai-Compare"), 2)
     alone(page)
@@ -233,10 +232,10 @@ def compare(studio: Studio, page: Page) -> None:
 
 def jobs(studio: Studio, page: Page) -> None:
     view = studio.open(page, "moons-base")
-    expect(view.locator(".jp-pai-Job-log")).to_contain_text("accuracy", timeout=LONG)
+    expect(view.locator(".jp-pai-Job-log")).to_contain_text("accuracy")
     for name in ("moons-wide", "moons-fast"):
-        row(page, studio.ids[name]).locator(".jp-pai-JobRow-check").click(timeout=LONG)
-    row(page, studio.ids["moons-long"]).locator("progress").wait_for(timeout=LONG)
+        row(page, studio.ids[name]).locator(".jp-pai-JobRow-check").click()
+    row(page, studio.ids["moons-long"]).locator("progress").wait_for()
 
 
 def workflow(studio: Studio, page: Page) -> None:
@@ -255,10 +254,10 @@ def workflow(studio: Studio, page: Page) -> None:
     run = studio.lab.rest("POST", "/pai/api/v1/workflows", body)["run"]["id"]
     studio.after.callback(remove_run, studio, run)
     studio.open(page)
-    page.locator(f'.jp-pai-JobRow[data-run="{run}"]').click(timeout=LONG)
+    page.locator(f'.jp-pai-JobRow[data-run="{run}"]').click()
     view = page.locator(".jp-pai-Workflow")
-    view.locator('[data-step="publish"][data-status="running"]').wait_for(timeout=LONG)
-    view.locator('[data-step="compare"][data-status="skipped"]').wait_for(timeout=LONG)
+    view.locator('[data-step="publish"][data-status="running"]').wait_for()
+    view.locator('[data-step="compare"][data-status="skipped"]').wait_for()
     alone(page)
 
 
@@ -277,9 +276,9 @@ def train(studio: Studio, page: Page) -> None:
     open_notebook(page, studio.lab, "moons.ipynb", "lab/workspaces/train/tree")
     execute(page, "jupyter-pai:train", path="train.py")
     panel = page.locator("#jp-pai-train")
-    panel.get_by_text("hidden", exact=True).wait_for(timeout=LONG)
+    panel.get_by_text("hidden", exact=True).wait_for()
     widen(page, 420)
-    panel.locator(".jp-pai-Train-foot button.jp-mod-accept").wait_for(timeout=LONG)
+    panel.locator(".jp-pai-Train-foot button.jp-mod-accept").wait_for()
     studio.after.callback(end_kernels, studio)
 
 
@@ -294,16 +293,16 @@ def form(studio: Studio, page: Page) -> None:
     open_notebook(page, studio.lab, "form.ipynb", "lab/workspaces/form/tree")
     run_cells(page, 1)
     form = page.locator(".jp-OutputArea .jp-pai-Train")
-    form.get_by_text("hidden", exact=True).wait_for(timeout=LONG)
+    form.get_by_text("hidden", exact=True).wait_for()
 
 
 def explorer(studio: Studio, page: Page) -> None:
     page.goto(f"{studio.lab.url}/lab/workspaces/explorer?reset&token={studio.lab.token}")
-    page.locator(".jp-Launcher").wait_for(timeout=LONG)
+    page.locator(".jp-Launcher").wait_for()
     execute(page, "jupyter-pai:show-explorer")
     panel = page.locator("#jp-pai-explorer")
-    panel.locator(".jp-pai-Explorer-roots button").first.click(timeout=LONG)
-    panel.get_by_text("train.py").wait_for(timeout=LONG)
+    panel.locator(".jp-pai-Explorer-roots button").first.click()
+    panel.get_by_text("train.py").wait_for()
     widen(page, 420)
 
 

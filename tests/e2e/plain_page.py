@@ -12,7 +12,6 @@ from playwright.sync_api import ElementHandle, Page, Route, expect
 
 from ..conftest import ROOT
 
-LONG = 30_000
 BUILT = ROOT / "jupyter_pai/_widget"
 PAGE = "http://127.0.0.1/"
 SHOW = """async ({ name, values, texts }) => {
@@ -140,7 +139,7 @@ class PlainPage:
         self.page.add_style_tag(content=f":root {{ {style} }} body {{ background: {background}; }}")
         self.page.evaluate(SHOW, {"name": self.name, "values": values, "texts": {}})
         root = self.page.locator(".jp-pai-Page")
-        expect(root).to_have_attribute("data-theme", "vscode" if code else scheme, timeout=LONG)
+        expect(root).to_have_attribute("data-theme", "vscode" if code else scheme)
         return root.element_handle()
 
     def undefined(self, root: ElementHandle) -> list[str]:

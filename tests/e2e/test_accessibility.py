@@ -17,10 +17,9 @@ from ..conftest import ROOT, keep_below, until
 from ..fakes.alibaba import StandIn
 from ..integration.pai.conftest import write_profile
 from .accessibility import THEMES, cut_off, faults, moving, unreachable
-from .conftest import Lab, execute
+from .conftest import LONG, Lab, execute
 from .test_job_view import output
 
-LONG = 20_000
 SOURCES = ROOT / "labextension/src"
 # Offset by 45 minutes from full hours, so that it differs from the zone of any test server.
 ZONE = "Asia/Kathmandu"
@@ -93,7 +92,7 @@ class ViewPage:
         """Open the tab of a job in the main area."""
         execute(self.page, "jupyter-pai:open-job", id=job)
         view = self.page.locator(f"#jp-pai-job-{job} .jp-pai-Job, [id$='{job}'] .jp-pai-Job").first
-        view.locator(f'[data-tab="{tab}"]').click(timeout=LONG)
+        view.locator(f'[data-tab="{tab}"]').click()
         return view
 
     def panel(self) -> Locator:
@@ -104,8 +103,8 @@ class ViewPage:
         """Open the Train form of a folder with all sections expanded."""
         execute(self.page, "jupyter-pai:train", path="folder/train.py")
         form = self.page.locator(".jp-pai-Train")
-        form.get_by_role("heading", name="train.py").wait_for(timeout=LONG)
-        expect(form.locator(".jp-pai-Train-hyper")).to_have_count(3, timeout=LONG)
+        form.get_by_role("heading", name="train.py").wait_for()
+        expect(form.locator(".jp-pai-Train-hyper")).to_have_count(3)
         return form
 
     def unfold(self, view: Locator) -> None:
@@ -136,11 +135,12 @@ def views(
         lab.prepare()
         size = {"width": 1300, "height": 900}
         page = browser.new_page(viewport=size, timezone_id=ZONE, reduced_motion="reduce")  # type: ignore[arg-type]
+        page.set_default_timeout(LONG)
         made = ViewPage(lab, page)
         page.goto(f"{lab.url}/lab/tree/work/b.ipynb?reset&token={lab.token}")
-        page.locator('.jp-SideBar [data-id="jp-pai-jobs"]').wait_for(timeout=LONG)
+        page.locator('.jp-SideBar [data-id="jp-pai-jobs"]').wait_for()
         idle = page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]')
-        idle.wait_for(timeout=2 * LONG, state="attached")
+        idle.wait_for(state="attached")
         yield made
         page.close()
         lab.rest("POST", f"/pai/api/v1/jobs/{made.running}/stop", {})
@@ -158,7 +158,7 @@ def show(button: Locator, what: Locator) -> None:
 
 def jobs(views: ViewPage) -> Locator:
     panel = views.panel()
-    expect(panel.locator(".jp-pai-JobRow")).to_have_count(4, timeout=LONG)
+    expect(panel.locator(".jp-pai-JobRow")).to_have_count(4)
     panel.get_by_role("listbox").focus()
     views.page.keyboard.press("Control+a")
     expect(panel.get_by_role("toolbar", name="Selected jobs")).to_be_visible()
@@ -258,14 +258,14 @@ def compare(views: ViewPage) -> Locator:
     views.page.keyboard.press("Escape")
     execute(views.page, "jupyter-pai:compare-jobs", ids=[views.done, views.other])
     view = views.page.locator(".jp-pai-Compare")
-    view.locator("canvas").first.wait_for(timeout=LONG)
+    view.locator("canvas").first.wait_for()
     return view
 
 
 def cell(views: ViewPage) -> Locator:
     execute(views.page, "docmanager:open", path="work/a.ipynb")
     view = views.page.locator(".jp-OutputArea .jp-pai-Job")
-    view.locator(".jp-pai-Job-name").wait_for(timeout=LONG)
+    view.locator(".jp-pai-Job-name").wait_for()
     return view
 
 
@@ -288,7 +288,7 @@ def train_wrong(views: ViewPage) -> Locator:
     form = views.form()
     views.unfold(form)
     form.get_by_label("Time limit in seconds").fill("soon")
-    form.locator('[aria-invalid="true"]').first.wait_for(timeout=LONG)
+    form.locator('[aria-invalid="true"]').first.wait_for()
     return form
 
 
@@ -297,16 +297,16 @@ def train_elsewhere(views: ViewPage) -> Locator:
     form.get_by_label("Profile", exact=True).select_option("pai")
     form.locator("summary", has_text="Machine").wait_for()
     views.unfold(form)
-    form.locator("[data-type]").first.wait_for(timeout=LONG)
+    form.locator("[data-type]").first.wait_for()
     return form
 
 
 def profiles(views: ViewPage) -> Locator:
     execute(views.page, "jupyter-pai:profiles")
     view = views.page.locator(".jp-pai-Profiles")
-    view.locator("li[data-profile=pai]").wait_for(timeout=LONG)
+    view.locator("li[data-profile=pai]").wait_for()
     view.get_by_role("button", name="Test profile local").click()
-    view.get_by_role("status").filter(has_text="Jobs can run with this profile.").wait_for(timeout=LONG)
+    view.get_by_role("status").filter(has_text="Jobs can run with this profile.").wait_for()
     return view
 
 
@@ -322,12 +322,12 @@ def profile(views: ViewPage) -> Locator:
 def platforms(views: ViewPage) -> Locator:
     execute(views.page, "jupyter-pai:show-platforms")
     view = views.page.locator(".jp-pai-Platforms")
-    view.locator("li[data-profile=pai]").wait_for(timeout=LONG)
+    view.locator("li[data-profile=pai]").wait_for()
     while (shut := view.locator(".jp-pai-Platforms-toggle[aria-expanded=false]")).count():
         shut.first.click()
     views.unfold(view)
-    view.locator("[data-type]").first.wait_for(timeout=LONG)
-    view.locator("[data-quota=quota1stand]").wait_for(timeout=LONG)
+    view.locator("[data-type]").first.wait_for()
+    view.locator("[data-quota=quota1stand]").wait_for()
     view.locator("[data-remote], .jp-pai-Platforms-note:has-text('The account has no jobs')").first.wait_for()
     return view
 
@@ -335,10 +335,10 @@ def platforms(views: ViewPage) -> Locator:
 def storages(views: ViewPage) -> Locator:
     execute(views.page, "jupyter-pai:show-explorer")
     view = views.page.locator(".jp-pai-Explorer")
-    view.get_by_role("button", name="Storages").wait_for(timeout=LONG)
+    view.get_by_role("button", name="Storages").wait_for()
     if view.get_by_role("button", name="Storages").is_enabled():
         view.get_by_role("button", name="Storages").click()
-    view.get_by_role("button", name="Files of JupyterLab").wait_for(timeout=LONG)
+    view.get_by_role("button", name="Files of JupyterLab").wait_for()
     return view
 
 
@@ -366,7 +366,7 @@ def uploaded(views: ViewPage) -> Locator:
 def settings(views: ViewPage) -> Locator:
     execute(views.page, "settingeditor:open", query="Training")
     view = views.page.locator(".jp-pai-Settings")
-    view.locator("input").first.wait_for(timeout=LONG)
+    view.locator("input").first.wait_for()
     return view
 
 
@@ -404,7 +404,7 @@ SCROLL_UP = "root => root.querySelectorAll('.jp-pai-Train-body').forEach(node =>
 
 def walk(views: ViewPage, name: str) -> ElementHandle:
     view = VIEWS[name](views)
-    view.wait_for(timeout=LONG)
+    view.wait_for()
     WALKED.add(name)
     SEEN.update(views.page.evaluate(CLASSES))
     return view.element_handle()
@@ -420,7 +420,7 @@ def test_elements_within_jupyterlab_pass_axe(views: ViewPage) -> None:
     for theme in (*THEMES[1:], THEMES[0]):
         views.theme(theme)
         for one in mine:
-            views.page.locator(one).first.wait_for(timeout=LONG)
+            views.page.locator(one).first.wait_for()
             wrong[theme, one] = faults(views.page, one)
     assert {place: result for place, result in wrong.items() if result} == {}
 
@@ -468,5 +468,5 @@ def test_end_of_a_job_is_announced(views: ViewPage) -> None:
     job = views.submit("heard", command="true")
     view = views.job(job, "overview")
     views.panel()
-    expect(views.page.get_by_role("alert").filter(has_text="heard succeeded.")).to_be_visible(timeout=LONG)
-    expect(view.locator(".jp-pai-Job-head").get_by_role("status")).to_have_text("succeeded", timeout=LONG)
+    expect(views.page.get_by_role("alert").filter(has_text="heard succeeded.")).to_be_visible()
+    expect(view.locator(".jp-pai-Job-head").get_by_role("status")).to_have_text("succeeded")

@@ -14,8 +14,8 @@ from playwright.sync_api import Browser, Page, expect
 from jupyter_pai.jobs.state_dir import Home
 
 from ..conftest import made_once
-from .conftest import Lab, open_notebook, run_cells
-from .test_jobs import LONG, ROW
+from .conftest import LONG, Lab, open_notebook, run_cells
+from .test_jobs import ROW
 from .test_launchers import HEAD
 
 # By default a document is saved a second after its last change, which hides unsaved changes from the test.
@@ -66,6 +66,7 @@ def shared_lab(home: Home, tmp_path: Path) -> Iterator[SharedLab]:
 def other(browser: Browser) -> Iterator[Page]:
     """A second browser with its own login."""
     opened = browser.new_page(viewport={"width": 1200, "height": 900})
+    opened.set_default_timeout(LONG)
     yield opened
     opened.close()
 
@@ -86,13 +87,13 @@ def test_two_browsers_share_a_notebook_and_see_its_jobs(shared_lab: SharedLab, p
     page.locator(".jp-CodeCell").nth(2).locator(".cm-content").click()
     page.keyboard.press("Control+End")
     page.keyboard.type(" + 10")
-    expect(other.locator(".jp-CodeCell").nth(2)).to_contain_text("x = 1 + 10", timeout=LONG)
+    expect(other.locator(".jp-CodeCell").nth(2)).to_contain_text("x = 1 + 10")
     # Submitting saves the changes of both users. The panel of the other browser is separate.
     assert "x = 1 + 10" not in (lab.root / "aaa.ipynb").read_text()
     other.get_by_role("button", name="Train", exact=True).click()
-    expect(other.locator(HEAD)).to_have_text("aaa.ipynb", timeout=LONG)
-    other.get_by_role("button", name="Save and submit").click(timeout=LONG)
-    other.wait_for_selector(".jp-MainAreaWidget .jp-pai-Job", timeout=LONG)
+    expect(other.locator(HEAD)).to_have_text("aaa.ipynb")
+    other.get_by_role("button", name="Save and submit").click()
+    other.wait_for_selector(".jp-MainAreaWidget .jp-pai-Job")
     assert "x = 1 + 10" in (lab.root / "aaa.ipynb").read_text()
     expect(page.locator(HEAD)).to_have_count(0)
 
@@ -100,8 +101,8 @@ def test_two_browsers_share_a_notebook_and_see_its_jobs(shared_lab: SharedLab, p
     run_cells(page, 2)
     other.locator(".lm-TabBar-tab", has_text="aaa.ipynb").click()
     for one in (page, other):
-        expect(one.locator(".jp-Notebook .jp-pai-Status").first).to_have_text("succeeded", timeout=LONG)
+        expect(one.locator(".jp-Notebook .jp-pai-Status").first).to_have_text("succeeded")
         one.locator('.jp-SideBar [data-id="jp-pai-jobs"]').click()
-        expect(one.locator(ROW)).to_have_count(2, timeout=LONG)
+        expect(one.locator(ROW)).to_have_count(2)
         one.locator(".jp-pai-JobFilters").get_by_label("Notebook").select_option(label="This notebook: aaa.ipynb")
-        expect(one.locator(ROW)).to_have_count(2, timeout=LONG)
+        expect(one.locator(ROW)).to_have_count(2)

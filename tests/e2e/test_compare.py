@@ -8,7 +8,7 @@ from typing import Any
 from playwright.sync_api import Locator, Page, expect
 
 from .conftest import Lab
-from .test_jobs import LONG, open_panel, row
+from .test_jobs import open_panel, row
 
 SCRIPT = """
 import sys
@@ -58,18 +58,18 @@ def test_jobs_are_compared_in_table_and_charts(lab: Lab, page: Page) -> None:
     train(lab, "fast", 10, script=SCRIPT + "print('other')\n", batch="20", lr="0.5")
     open_panel(page, lab)
     for name in ("slow", "fast"):
-        expect(row(page, name)).to_contain_text("succeeded", timeout=LONG)
+        expect(row(page, name)).to_contain_text("succeeded")
         before = row(page, "fast").bounding_box()
         row(page, name).locator(".jp-pai-JobRow-check").click()
         expect(row(page, name)).to_have_attribute("aria-selected", "true")
         assert row(page, "fast").bounding_box() == before  # The layout does not shift between clicks.
     page.get_by_role("button", name="Compare").click()
     view = page.get_by_role("group", name="Job comparison")
-    expect(page.locator("#jp-main-dock-panel .lm-TabBar-tab", has_text="Compare 2 jobs")).to_be_visible(timeout=LONG)
+    expect(page.locator("#jp-main-dock-panel .lm-TabBar-tab", has_text="Compare 2 jobs")).to_be_visible()
 
     # Differing hyperparameters are marked; identical ones are collapsed.
     heads = view.get_by_role("region", name="Jobs and differing hyperparameters").get_by_role("columnheader")
-    expect(heads.filter(has_text="s")).to_have_text([re.compile("slow"), re.compile("fast")], timeout=LONG)
+    expect(heads.filter(has_text="s")).to_have_text([re.compile("slow"), re.compile("fast")])
     expect(cells(view, "lr")).to_have_text(["0.1", "0.5"])
     expect(cells(view, "warmup")).to_have_text(["5", "–"])
     expect(cells(view, "lr").nth(1)).to_have_class("jp-pai-mod-other")
@@ -79,10 +79,10 @@ def test_jobs_are_compared_in_table_and_charts(lab: Lab, page: Page) -> None:
     expect(cells(view, "batch")).to_have_text(["20", "20"])
 
     # Both lines are in one chart, and the legend hides one of them.
-    expect(cells(view, "loss")).to_have_text(["2 · min 2", re.compile(r"^0\.5 · min 0\.2$")], timeout=LONG)
+    expect(cells(view, "loss")).to_have_text(["2 · min 2", re.compile(r"^0\.5 · min 0\.2$")])
     loss = view.locator('figure[aria-label^="loss: "]')
     expect(loss).to_have_accessible_name(re.compile("slow: 50 points.*; fast: 51 points"))
-    expect(loss.locator("canvas")).to_be_visible(timeout=LONG)
+    expect(loss.locator("canvas")).to_be_visible()
     alone = view.locator('figure[aria-label^="alone: "]')
     expect(alone).to_have_count(1)
     legend = view.get_by_role("group", name="Jobs in the charts").get_by_role("button")
@@ -96,7 +96,7 @@ def test_jobs_are_compared_in_table_and_charts(lab: Lab, page: Page) -> None:
 
     # Differences in the code, and links to the jobs.
     view.get_by_text("Differences in code and packages").click()
-    expect(view.locator(".jp-pai-Compare-file [data-sign='+']")).to_contain_text(["print('other')"], timeout=LONG)
+    expect(view.locator(".jp-pai-Compare-file [data-sign='+']")).to_contain_text(["print('other')"])
     expect(view.get_by_role("rowheader", name=re.compile(r"^hyperparameters\."))).to_have_count(0)
     heads.get_by_role("button", name="fast").click()
-    expect(page.get_by_role("group", name="Training job fast")).to_be_visible(timeout=LONG)
+    expect(page.get_by_role("group", name="Training job fast")).to_be_visible()

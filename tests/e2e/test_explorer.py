@@ -12,7 +12,6 @@ from ..conftest import ROOT, until
 from ..fakes.alibaba import StandIn
 from .conftest import SCREENSHOTS, Lab, execute
 
-LONG = 180_000
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 
 
@@ -86,7 +85,7 @@ def pattern(word: str) -> re.Pattern[str]:
 def open_the_bucket(page: Page, pai: StandIn) -> None:
     """The roots are this machine and the bucket of each profile."""
     explorer = panel(page)
-    expect(explorer.get_by_role("button", name="Files of JupyterLab")).to_be_visible(timeout=LONG)
+    expect(explorer.get_by_role("button", name="Files of JupyterLab")).to_be_visible()
     assert faults(page) == []
     expect(explorer.get_by_role("button", name="Files of JupyterLab")).to_be_focused()
     explorer.get_by_role("button", name=pai.bucket).focus()
@@ -105,7 +104,7 @@ def list_thousands_of_files(page: Page) -> None:
     assert page.locator(".jp-pai-Explorer-row").count() < 100
     grid(page).focus()
     explorer.get_by_role("button", name="Size").click()
-    expect(news(page)).to_have_text("1,500 items", timeout=LONG)
+    expect(news(page)).to_have_text("1,500 items")
     explorer.get_by_role("button", name="Size").click()
     expect(page.locator(".jp-pai-Explorer-row").first).to_contain_text("99 B")
     explorer.get_by_role("button", name="Name").click()
@@ -151,10 +150,10 @@ def upload_into_a_new_folder(page: Page, pai: StandIn, data: Path) -> None:
     assert not page.evaluate(closing)
     held[0].continue_()
     page.unroute("**/pai/api/v1/uploads/*")
-    expect(news(page)).to_have_text("Uploaded a b.csv", timeout=LONG)
+    expect(news(page)).to_have_text("Uploaded a b.csv")
     assert page.evaluate(closing)
     explorer.locator('[data-upload="folder"]').set_input_files(data)
-    expect(news(page)).to_have_text("Uploaded 2 files", timeout=LONG)
+    expect(news(page)).to_have_text("Uploaded 2 files")
     expect(row(page, "data/")).to_be_visible()
     assert pai.objects.read("新 #1/data/sub/large.bin") == (data / "sub/large.bin").read_bytes()
 
@@ -176,8 +175,8 @@ def drop_files_and_folders(page: Page, pai: StandIn, data: Path) -> None:
     (data / "sub/深").mkdir()
     (data / "sub/深/x.txt").write_text("deep")
     drop(page, grid(page), data / "sub", data / "a b.csv")
-    explorer.get_by_role("button", name="Replace").click(timeout=LONG)
-    expect(row(page, "sub/")).to_be_visible(timeout=LONG)
+    explorer.get_by_role("button", name="Replace").click()
+    expect(row(page, "sub/")).to_be_visible()
     until(lambda: pai.objects.read("新 #1/a b.csv") == b"22")
     assert pai.objects.keys("新 #1/sub/") == ["新 #1/sub/large.bin", "新 #1/sub/深/x.txt"]
     for key in pai.objects.keys("新 #1/sub/"):
@@ -192,7 +191,7 @@ def rename_download_and_delete_by_keyboard(page: Page, pai: StandIn) -> None:
     row(page, "a b (2).csv").click()
     page.keyboard.press("F2")
     answer(page, "b.csv")
-    expect(row(page, "b.csv")).to_have_attribute("aria-selected", "true", timeout=LONG)
+    expect(row(page, "b.csv")).to_have_attribute("aria-selected", "true")
     with page.expect_download() as saved:
         page.keyboard.press("Enter")
     assert (saved.value.suggested_filename, Path(saved.value.path()).read_text()) == ("b.csv", "22")
@@ -201,14 +200,14 @@ def rename_download_and_delete_by_keyboard(page: Page, pai: StandIn) -> None:
     expect(news(page)).to_have_text("3 selected")
     page.keyboard.press("Delete")
     dialog = page.locator(".jp-Dialog")
-    expect(dialog).to_contain_text("4 files, 5.1 MB", timeout=LONG)
+    expect(dialog).to_contain_text("4 files, 5.1 MB")
     dialog.locator(".jp-mod-reject").click()
     assert len(pai.objects.keys("新 #1/")) == 5
     row(page, "data/").click()
     page.keyboard.press("Delete")
     expect(dialog).to_contain_text("Delete data?")
     answer(page)
-    expect(row(page, "data/")).to_have_count(0, timeout=LONG)
+    expect(row(page, "data/")).to_have_count(0)
     assert pai.objects.keys("新 #1/") == ["新 #1/", "新 #1/a b.csv", "新 #1/b.csv"]
 
 
@@ -221,7 +220,7 @@ def copy_to_the_workspace_and_back(page: Page, lab: Lab, pai: StandIn) -> None:
     explorer.get_by_role("button", name="Upload").click()
     page.get_by_role("menuitem", name="From workspace…").click()
     answer(page, "work")
-    expect(row(page, "work/")).to_be_visible(timeout=LONG)
+    expect(row(page, "work/")).to_be_visible()
     assert pai.objects.read("新 #1/work/train.csv") == b"1,2"
 
 
@@ -231,15 +230,15 @@ def copy_from_the_file_browser(page: Page, lab: Lab, pai: StandIn) -> None:
         (lab.root / "work" / name).write_text(name)
     execute(page, "filebrowser:go-to-path", path="work")
     execute(page, "filebrowser:activate")
-    page.locator(".jp-DirListing-item", has_text="one.csv").click(timeout=LONG)
+    page.locator(".jp-DirListing-item", has_text="one.csv").click()
     second = page.locator(".jp-DirListing-item", has_text="two.csv")
     second.click(modifiers=["ControlOrMeta"])
     second.click(button="right")
     page.locator(".lm-Menu-item", has_text="Copy to Storage…").click()
     expect(page.locator(".jp-Dialog input")).to_have_value(f"oss://{pai.bucket}/新 #1/")
     answer(page)
-    expect(row(page, "two.csv")).to_be_visible(timeout=LONG)
-    expect(row(page, "one.csv")).to_be_visible(timeout=LONG)
+    expect(row(page, "two.csv")).to_be_visible()
+    expect(row(page, "one.csv")).to_be_visible()
     assert [pai.objects.read(f"新 #1/{name}.csv") for name in ("one", "two")] == [b"one.csv", b"two.csv"]
 
 
@@ -258,7 +257,7 @@ def drag_from_the_file_browser(page: Page, pai: StandIn) -> None:
         page.mouse.move(box["x"] + 60, box["y"] + box["height"] * step)
     expect(page.locator(".jp-pai-ExplorerPanel")).to_have_class(pattern("jp-mod-dropTarget"))
     page.mouse.up()
-    expect(row(page, "train.csv")).to_be_visible(timeout=LONG)
+    expect(row(page, "train.csv")).to_be_visible()
     assert pai.objects.read("新 #1/train.csv") == b"1,2"
 
 
@@ -268,8 +267,8 @@ def use_data_as_an_input(page: Page, pai: StandIn) -> None:
     page.locator("#jp-pai-explorer").screenshot(path=SCREENSHOTS / "explorer.png")
     assert faults(page) == []
     act(page, "Use as input")
-    expect(page.locator("#jp-pai-train")).to_be_visible(timeout=LONG)
-    page.locator("#jp-pai-train summary", has_text="Data").click(timeout=LONG)
+    expect(page.locator("#jp-pai-train")).to_be_visible()
+    page.locator("#jp-pai-train summary", has_text="Data").click()
     until(lambda: f"oss://{pai.bucket}/新 #1/work/" in fields(page))
 
 
@@ -310,7 +309,7 @@ def test_explorer_manages_files(lab: Lab, pai: StandIn, page: Page, tmp_path: Pa
     (lab.root / "work").mkdir()
     (lab.root / "work/train.csv").write_text("1,2")
     page.goto(f"{lab.url}/lab?token={lab.token}")
-    page.wait_for_selector(".jp-LauncherCard", timeout=LONG)
+    page.wait_for_selector(".jp-LauncherCard")
     execute(page, "jupyter-pai:show-explorer")
     open_the_bucket(page, pai)
     list_thousands_of_files(page)

@@ -17,7 +17,7 @@ from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.jobs.store.store import Store
 
 from .conftest import Lab, execute, open_notebook
-from .test_job_view import LONG, VIEW, output, status
+from .test_job_view import VIEW, output, status
 
 MANY = 1000
 
@@ -26,7 +26,7 @@ def opened(page: Page, lab: Lab, job: str) -> Locator:
     """Return the table of a job in the output of a notebook, where its section is collapsed at first."""
     lab.write("a.ipynb", "1", outputs=[output(job, "")])
     open_notebook(page, lab, "a.ipynb")
-    page.locator(f"{VIEW} summary", has_text=re.compile(r"^(Instances|实例)")).click(timeout=LONG)
+    page.locator(f"{VIEW} summary", has_text=re.compile(r"^(Instances|实例)")).click()
     return page.locator(f"{VIEW} .jp-pai-InstanceTable table")
 
 
@@ -64,9 +64,9 @@ def many(home: Home) -> str:
 def test_table_moves_live_and_opens_logs(lab: Lab, page: Page, tmp_path: Path) -> None:
     table = opened(page, lab, submit(lab, tmp_path))
     rows = table.locator("tbody tr[data-row]")
-    expect(rows).to_have_count(3, timeout=LONG)
+    expect(rows).to_have_count(3)
     states = table.locator("tbody .jp-pai-Status")
-    expect(states).to_have_text(["succeeded", "running", "running"], timeout=LONG)
+    expect(states).to_have_text(["succeeded", "running", "running"])
     assert headers(table) == ["Instance", "Status", "Role", "Rank", "Node", "Exit code", "Started", "Duration"]
     expect(rows.nth(0).get_by_role("rowheader")).to_have_text("worker-0")
     # The row that has the focus keeps it when its values change.
@@ -75,14 +75,14 @@ def test_table_moves_live_and_opens_logs(lab: Lab, page: Page, tmp_path: Path) -
     page.keyboard.press("ArrowDown")
     expect(second).to_be_focused()
     (tmp_path / "go1").touch()
-    expect(states.nth(1)).to_have_text("succeeded", timeout=LONG)
+    expect(states.nth(1)).to_have_text("succeeded")
     expect(second).to_be_focused()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     expect(rows.nth(2).get_by_role("button")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("tab", name="Logs")).to_be_focused()
-    expect(page.locator(".jp-pai-Log-text")).to_have_text(re.compile(r"^\s*rank 2\s*$"), timeout=LONG)
+    expect(page.locator(".jp-pai-Log-text")).to_have_text(re.compile(r"^\s*rank 2\s*$"))
     expect(page.get_by_label("Instance", exact=True)).to_have_value("worker-2")
     # The tab itself shows all instances.
     page.get_by_role("tab", name="Overview").click()
@@ -92,17 +92,17 @@ def test_table_moves_live_and_opens_logs(lab: Lab, page: Page, tmp_path: Path) -
     status(page, "failed")
     page.get_by_role("tab", name="Overview").click()
     page.locator(f"{VIEW} summary", has_text="Instances (3)").click()
-    expect(states).to_have_text(["succeeded", "succeeded", "failed"], timeout=LONG)
+    expect(states).to_have_text(["succeeded", "succeeded", "failed"])
     expect(rows.nth(2).locator("[data-column=code]")).to_have_text("7")
     rows.nth(1).locator("[data-column=node]").click()
-    expect(page.locator(".jp-pai-Log-text")).to_have_text(re.compile(r"^\s*rank 1\s*$"), timeout=LONG)
+    expect(page.locator(".jp-pai-Log-text")).to_have_text(re.compile(r"^\s*rank 1\s*$"))
 
 
 @pytest.mark.parametrize("page", [{"viewport": {"width": 480, "height": 800}}], indirect=True)
 def test_thousand_instances_in_a_narrow_window(lab: Lab, page: Page, home: Home) -> None:
     table = opened(page, lab, many(home))
     rows = table.locator("tbody tr[data-row]")
-    expect(rows.nth(5)).to_be_visible(timeout=LONG)
+    expect(rows.nth(5)).to_be_visible()
     execute(page, "application:toggle-left-area")  # The file browser covers most of a narrow window.
     expect(page.locator("#filebrowser")).to_be_hidden()
     assert rows.count() < 40
@@ -130,16 +130,14 @@ def test_thousand_instances_in_a_narrow_window(lab: Lab, page: Page, home: Home)
     expect(page.get_by_role("tab", name="Overview")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("End")
     page.keyboard.press("Enter")
-    expect(page.locator(".jp-pai-Log-text")).to_contain_text("the last one", timeout=LONG)
+    expect(page.locator(".jp-pai-Log-text")).to_contain_text("the last one")
 
 
 def test_table_is_chinese(lab: Lab, page: Page, tmp_path: Path) -> None:
     lab.setting("@jupyterlab/translation-extension:plugin", locale="zh_CN")
     table = opened(page, lab, submit(lab, tmp_path))
-    expect(table.locator("tbody .jp-pai-Status").first).to_have_text("已成功", timeout=LONG)
+    expect(table.locator("tbody .jp-pai-Status").first).to_have_text("已成功")
     assert headers(table)[:4] == ["实例", "状态", "角色", "序号"]
     (tmp_path / "go2").touch()
     # The reason is in the language of the page.
-    expect(table.locator("tr[data-row='1'] [data-column=reason]")).to_have_text(
-        "因 worker-2 失败而停止。", timeout=LONG
-    )
+    expect(table.locator("tr[data-row='1'] [data-column=reason]")).to_have_text("因 worker-2 失败而停止。")

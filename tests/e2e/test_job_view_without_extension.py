@@ -17,8 +17,6 @@ from ..conftest import until
 from .accessibility import faults
 from .conftest import Lab, open_notebook, run_cells
 
-LONG = 180_000
-
 
 class PlainLab(Lab):
     """JupyterLab with the Python package only."""
@@ -60,19 +58,17 @@ def test_widget_is_live_and_stays_when_the_job_has_ended(lab: PlainLab, page: Pa
     open_notebook(page, lab, "a.ipynb")
     run_cells(page, 2)
     view = page.locator(".jp-pai-Page .jp-pai-Job")
-    expect(view).to_have_count(1, timeout=LONG)
-    expect(view).to_have_attribute("aria-label", "训练作业 digits", timeout=LONG)
-    expect(view.locator(".jp-pai-Job-head .jp-pai-Status")).to_have_attribute("data-status", "running", timeout=LONG)
+    expect(view).to_have_count(1)
+    expect(view).to_have_attribute("aria-label", "训练作业 digits")
+    expect(view.locator(".jp-pai-Job-head .jp-pai-Status")).to_have_attribute("data-status", "running")
     page.keyboard.press("Shift+Enter")
-    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="busy"]', state="attached", timeout=LONG)
+    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="busy"]', state="attached")
     (tmp_path / "go").touch()
     visible = page.locator(".jp-pai-Page .jp-pai-Job:visible")
-    expect(visible.locator(".jp-pai-Job-head .jp-pai-Status")).to_have_attribute(
-        "data-status", "succeeded", timeout=LONG
-    )
-    expect(visible.locator(".jp-pai-Job-metrics")).to_have_text("loss 0.25", timeout=LONG)
+    expect(visible.locator(".jp-pai-Job-head .jp-pai-Status")).to_have_attribute("data-status", "succeeded")
+    expect(visible.locator(".jp-pai-Job-metrics")).to_have_text("loss 0.25")
     (tmp_path / "cell").touch()
-    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', state="attached", timeout=LONG)
+    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', state="attached")
 
     def is_saved() -> bool:
         page.keyboard.press("Control+s")
@@ -86,7 +82,7 @@ def test_widget_is_live_and_stays_when_the_job_has_ended(lab: PlainLab, page: Pa
     until(is_saved)
     visible.locator('[data-tab="tensorboard"]').click()
     by_hand = re.compile("^jupyter pai tensorboard [a-z0-9]{8}$")
-    expect(visible.locator(".jp-pai-TensorBoard code")).to_have_text(by_hand, timeout=LONG)
+    expect(visible.locator(".jp-pai-TensorBoard code")).to_have_text(by_hand)
 
 
 def test_form_submits_and_shows_its_job_without_the_extension(lab: PlainLab, page: Page, tmp_path: Path) -> None:
@@ -98,7 +94,7 @@ def test_form_submits_and_shows_its_job_without_the_extension(lab: PlainLab, pag
     run_cells(page, 1)
     output = page.locator(".jp-OutputArea").first
     rate = output.get_by_label("lr", exact=True)
-    expect(rate).to_have_attribute("placeholder", "0.5", timeout=LONG)
+    expect(rate).to_have_attribute("placeholder", "0.5")
     rate.fill("0.25")
     # Paths are completed while typing: first the folder, then its entries.
     (lab.root / "data" / "digits").mkdir(parents=True)
@@ -110,16 +106,16 @@ def test_form_submits_and_shows_its_job_without_the_extension(lab: PlainLab, pag
     for typed, names in (("da", ["data/"]), ("data/", ["digits/", "letters.csv"])):
         place.fill(typed)
         offered = output.get_by_role("listbox").get_by_role("option")
-        expect(offered).to_have_text(names, timeout=LONG)
+        expect(offered).to_have_text(names)
     place.fill(f"{lab.root}/data/digits/")
     place.press("Escape")
     output.get_by_role("button", name="提交", exact=True).click()
     # The view is a widget within an Output widget, and updates live.
     status = output.locator(".jp-pai-Page .jp-pai-Job-head .jp-pai-Status")
-    expect(status).to_have_attribute("data-status", "running", timeout=LONG)
+    expect(status).to_have_attribute("data-status", "running")
     (tmp_path / "go").touch()
-    expect(status).to_have_attribute("data-status", "succeeded", timeout=LONG)
-    expect(output.locator(".jp-pai-Job")).to_contain_text("lr is 0.25", timeout=LONG)
+    expect(status).to_have_attribute("data-status", "succeeded")
+    expect(output.locator(".jp-pai-Job")).to_contain_text("lr is 0.25")
     expect(output.locator(".jp-pai-Job")).to_contain_text("/data/digits/")
 
 
@@ -129,7 +125,7 @@ def test_workflow_is_a_graph(lab: PlainLab, page: Page) -> None:
     open_notebook(page, lab, "w.ipynb")
     run_cells(page, 1)
     view = page.locator(".jp-pai-Page .jp-pai-Workflow")
-    expect(view.locator("header .jp-pai-Status")).to_have_attribute("data-status", "failed", timeout=LONG)
+    expect(view.locator("header .jp-pai-Status")).to_have_attribute("data-status", "failed")
     expect(view.locator('.jp-pai-Graph-node[data-step="publish"]')).to_have_attribute("data-status", "skipped")
     assert view.locator(".jp-pai-Graph-edge").count() == 1
     assert faults(page, ".jp-pai-Workflow") == []
@@ -137,4 +133,4 @@ def test_workflow_is_a_graph(lab: PlainLab, page: Page) -> None:
     expect(view.locator('tr[data-step="publish"] .jp-pai-Status')).to_have_attribute("data-status", "skipped")
     view.locator("header button").last.click()
     page.locator("dialog button[value='yes']").click()
-    expect(view.locator("header")).to_have_count(0, timeout=LONG)
+    expect(view.locator("header")).to_have_count(0)

@@ -16,7 +16,7 @@ from jupyter_pai.jobs.state_dir import Home
 from ..fakes.jupyterhub import Hub
 from ..integration.server.test_jupyterhub import HubServer
 from .conftest import EXPOSED, Lab, execute, open_notebook
-from .test_jobs import LONG, row, submit, waiting
+from .test_jobs import row, submit, waiting
 
 HEAD = ".jp-pai-Train-head h2"
 # Shortcuts of the extension that another command uses as well.
@@ -40,7 +40,7 @@ def menu_entry(page: Page, label: str) -> Locator:
 def of_context_menu(page: Page, name: str, label: str = "Train…") -> Locator:
     """Return an entry of the context menu of an item."""
     item(page, name).click(button="right")
-    expect(menu_entry(page, "Rename")).to_be_visible(timeout=LONG)
+    expect(menu_entry(page, "Rename")).to_be_visible()
     return menu_entry(page, label)
 
 
@@ -56,13 +56,13 @@ def test_toolbar_menus_and_shortcuts_train_the_right_file(lab: Lab, page: Page) 
     # The toolbar trains its own notebook, not the selected file.
     item(page, "bbb.ipynb").click()
     page.get_by_role("button", name="Train", exact=True).click()
-    expect(head).to_have_text("aaa.ipynb", timeout=LONG)
+    expect(head).to_have_text("aaa.ipynb")
     # The context menu trains the file under the pointer, for folders, notebooks and scripts only.
     page.locator('.jp-SideBar [data-id="filebrowser"]').click()
     for name in ("bbb.ipynb", "run.sh", "train.py", "work"):
         item(page, "aaa.ipynb").click()
         of_context_menu(page, name).click()
-        expect(head).to_have_text(name, timeout=LONG)
+        expect(head).to_have_text(name)
         page.locator('.jp-SideBar [data-id="filebrowser"]').click()
     expect(of_context_menu(page, "notes.txt")).to_have_count(0)
     page.keyboard.press("Escape")
@@ -71,35 +71,35 @@ def test_toolbar_menus_and_shortcuts_train_the_right_file(lab: Lab, page: Page) 
     cell = page.locator(".jp-Notebook .jp-Cell .jp-InputArea-editor").first
     cell.click()
     page.keyboard.press("Control+Shift+Enter")
-    expect(head).to_have_text("aaa.ipynb", timeout=LONG)
+    expect(head).to_have_text("aaa.ipynb")
     expect(cell).to_have_text("1")
     # In an editor the shortcuts train the script.
     execute(page, "docmanager:open", path="train.py")
-    page.locator(".jp-FileEditor .cm-content").click(timeout=LONG)
+    page.locator(".jp-FileEditor .cm-content").click()
     page.keyboard.press("Control+Alt+Enter")
-    expect(head).to_have_text("train.py", timeout=LONG)
+    expect(head).to_have_text("train.py")
     execute(page, "docmanager:open", path="bbb.ipynb")
-    expect(head).to_have_text("bbb.ipynb", timeout=LONG)
+    expect(head).to_have_text("bbb.ipynb")
     execute(page, "docmanager:open", path="train.py")
     page.locator(".jp-FileEditor .cm-content").click()
     page.keyboard.press("Control+Shift+Enter")
-    expect(head).to_have_text("train.py", timeout=LONG)
+    expect(head).to_have_text("train.py")
     # The panel follows a renamed notebook.
     execute(page, "docmanager:open", path="aaa.ipynb")
-    expect(head).to_have_text("aaa.ipynb", timeout=LONG)
+    expect(head).to_have_text("aaa.ipynb")
     execute(page, "filebrowser:refresh")  # Listing a folder fails on the server if a name disappears meanwhile.
     page.evaluate("window.jupyterapp.serviceManager.contents.rename('aaa.ipynb', 'ccc.ipynb')")
-    expect(head).to_have_text("ccc.ipynb", timeout=LONG)
-    expect(page.get_by_text(re.compile(r"\d files?, "))).to_be_visible(timeout=LONG)
+    expect(head).to_have_text("ccc.ipynb")
+    expect(page.get_by_text(re.compile(r"\d files?, "))).to_be_visible()
     expect(page.get_by_role("button", name="Notebook: ")).to_have_count(0)
     page.keyboard.press("Alt+Shift+J")
-    expect(page.locator(".jp-pai-Jobs")).to_be_visible(timeout=LONG)
+    expect(page.locator(".jp-pai-Jobs")).to_be_visible()
     page.keyboard.press("Alt+Shift+T")
-    expect(head).to_be_visible(timeout=LONG)
+    expect(head).to_be_visible()
     assert page.evaluate(CLASHES) == []
     for menu, entry in (("Run", "Train…"), ("View", "Show Training Jobs"), ("Help", "Open Training Tutorials")):
         page.locator(".lm-MenuBar-itemLabel", has_text=re.compile(f"^{menu}$")).click()
-        expect(menu_entry(page, entry)).to_be_visible(timeout=LONG)
+        expect(menu_entry(page, entry)).to_be_visible()
         page.keyboard.press("Escape")
 
     # The launcher trains the folder that it shows.
@@ -109,9 +109,9 @@ def test_toolbar_menus_and_shortcuts_train_the_right_file(lab: Lab, page: Page) 
     execute(page, "launcher:create")
     card = page.locator(".jp-LauncherCard:visible")
     card.filter(has_text=re.compile("^Train$")).click()
-    expect(head).to_have_text("work", timeout=LONG)
+    expect(head).to_have_text("work")
     card.filter(has_text=re.compile("^Tutorials$")).click()
-    expect(page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="tutorial.ipynb")).to_be_visible(timeout=LONG)
+    expect(page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="tutorial.ipynb")).to_be_visible()
     copy = lab.root / "work/pai-tutorials"
     assert {path.name for path in copy.iterdir()} >= {"tutorial.ipynb", "folder.ipynb", "metrics.ipynb"}
     assert not list(copy.glob("*zh-CN*"))
@@ -119,7 +119,7 @@ def test_toolbar_menus_and_shortcuts_train_the_right_file(lab: Lab, page: Page) 
     page.locator(".lm-TabBar-tab.lm-mod-current .lm-TabBar-tabCloseIcon:visible").first.click()
     (copy / "folder.ipynb").write_text("mine")
     execute(page, "jupyter-pai:open-tutorials", cwd="work")
-    expect(page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="tutorial.ipynb")).to_be_visible(timeout=LONG)
+    expect(page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="tutorial.ipynb")).to_be_visible()
     assert (copy / "folder.ipynb").read_text() == "mine"
 
 
@@ -151,19 +151,19 @@ def test_notebook_7_works_below_a_hub_url(named_server: Lab, page: Page, tmp_pat
     page.on("request", lambda request: outside.append(request.url) if "/user/ada/train/" not in request.url else None)
     open_notebook(page, lab, "aaa.ipynb", "notebooks")
     page.get_by_role("button", name="Train", exact=True).click()
-    expect(page.locator(HEAD)).to_have_text("aaa.ipynb", timeout=LONG)
+    expect(page.locator(HEAD)).to_have_text("aaa.ipynb")
     # The page of the form has a URL, and its jobs update live.
     page.goto(f"{lab.url}/tree?pai-train=bbb.ipynb&token={lab.token}")
-    expect(page.locator(".lm-TabBar-tab.lm-mod-current", has_text="Train")).to_be_visible(timeout=LONG)
-    expect(page.locator(HEAD)).to_have_text("bbb.ipynb", timeout=LONG)
+    expect(page.locator(".lm-TabBar-tab.lm-mod-current", has_text="Train")).to_be_visible()
+    expect(page.locator(HEAD)).to_have_text("bbb.ipynb")
     page.locator(".lm-TabBar-tab", has_text="Files").click()
     of_context_menu(page, "aaa.ipynb").click()
-    expect(page.locator(HEAD)).to_have_text("aaa.ipynb", timeout=LONG)
+    expect(page.locator(HEAD)).to_have_text("aaa.ipynb")
     submit(lab, "digits", waiting(tmp_path))
     page.locator(".lm-TabBar-tab", has_text="Training jobs").click()
-    expect(row(page, "digits")).to_contain_text("running", timeout=LONG)
+    expect(row(page, "digits")).to_contain_text("running")
     (tmp_path / "go").touch()
-    expect(row(page, "digits")).to_contain_text("succeeded", timeout=LONG)
+    expect(row(page, "digits")).to_contain_text("succeeded")
     # The browser logged in at the hub; its cookie authorized all requests and the WebSocket.
     assert len([url for url in outside if "/hub/api/oauth2/authorize?" in url]) == len(outside) == 1
     assert "101 GET /user/ada/train/pai/api/v1/stream" in lab.log.read_text()
@@ -176,7 +176,7 @@ def test_chinese_works_with_and_without_the_language_pack(lab: Lab, page: Page) 
 
     def open_lab() -> None:
         page.goto(f"{lab.url}/lab?reset&token={lab.token}")
-        expect(jobs).to_be_visible(timeout=LONG)
+        expect(jobs).to_be_visible()
 
     # JupyterLab in English, the extension in Chinese: the page, messages of the engine, and settings.
     lab.setting("jupyter-pai:page", language="zh-CN")
@@ -185,37 +185,37 @@ def test_chinese_works_with_and_without_the_language_pack(lab: Lab, page: Page) 
     expect(page.locator(".lm-MenuBar-itemLabel", has_text=re.compile("^File$"))).to_be_visible()
     # The extension's elements declare their language for screen readers.
     jobs.click()
-    expect(page.locator(".jp-pai-JobsPanel")).to_have_attribute("lang", "zh-CN", timeout=LONG)
+    expect(page.locator(".jp-pai-JobsPanel")).to_have_attribute("lang", "zh-CN")
     expect(page.locator("html")).to_have_attribute("lang", "en")
     execute(page, "jupyter-pai:open-job", id="nothing")
-    expect(page.locator(".jp-toast-message", has_text="没有作业")).to_be_visible(timeout=LONG)
+    expect(page.locator(".jp-toast-message", has_text="没有作业")).to_be_visible()
     submit(lab, "完")
-    expect(row(page, "完")).to_contain_text("已成功", timeout=LONG)
+    expect(row(page, "完")).to_contain_text("已成功")
     page.get_by_role("listbox").focus()
     page.keyboard.press("Control+a")
     expect(row(page, "完")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Delete")
-    expect(page.locator(".jp-Dialog")).to_have_attribute("lang", "zh-CN", timeout=LONG)
+    expect(page.locator(".jp-Dialog")).to_have_attribute("lang", "zh-CN")
     page.keyboard.press("Escape")
     execute(page, "settingeditor:open")
-    page.locator(".jp-PluginList-entry", has_text="训练作业").click(timeout=LONG)
+    page.locator(".jp-PluginList-entry", has_text="训练作业").click()
     settings = page.locator(".jp-SettingsPanel")
     assert len(urls) == 1
     # Settings of the engine are written to its own file; a failure is shown.
     room = settings.get_by_label("作业和环境可占的空间")
     room.fill("much")
     room.press("Enter")
-    expect(settings.get_by_role("alert")).to_contain_text("much", timeout=LONG)
+    expect(settings.get_by_role("alert")).to_contain_text("much")
     room.fill("5GB")
     room.press("Enter")
-    expect(settings.get_by_role("status").filter(has_text="已写入")).to_be_visible(timeout=LONG)
+    expect(settings.get_by_role("status").filter(has_text="已写入")).to_be_visible()
     assert 'limit = "5GB"' in user_file().read_text()
     # Another language needs a reload, which is offered.
     field = settings.locator('select[id$="_language"]')
     field.select_option(label="English")
     toast = page.locator(".Toastify__toast", has=page.get_by_role("button", name="重新加载"))
-    toast.get_by_role("button").first.click(timeout=LONG)
-    expect(jobs).to_have_attribute("title", re.compile("^Training jobs"), timeout=LONG)
+    toast.get_by_role("button").first.click()
+    expect(jobs).to_have_attribute("title", re.compile("^Training jobs"))
     # JupyterLab is set to Chinese without a language pack: the response of the server.
     lab.setting("jupyter-pai:page")
     lab.setting("@jupyterlab/translation-extension:plugin", locale="zh_CN")
@@ -227,10 +227,8 @@ def test_chinese_works_with_and_without_the_language_pack(lab: Lab, page: Page) 
     # With the language pack, JupyterLab loads the extension's texts as well.
     page.unroute(re.compile("/api/translations/zh"))
     open_lab()
-    expect(page.locator(".lm-MenuBar-itemLabel", has_text="文件")).to_be_visible(timeout=LONG)
+    expect(page.locator(".lm-MenuBar-itemLabel", has_text="文件")).to_be_visible()
     expect(jobs).to_have_attribute("title", re.compile("训练作业"))
     assert len(urls) == 2
     execute(page, "jupyter-pai:open-tutorials")
-    expect(page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="tutorial.zh-CN.ipynb")).to_be_visible(
-        timeout=LONG
-    )
+    expect(page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="tutorial.zh-CN.ipynb")).to_be_visible()

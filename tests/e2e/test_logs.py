@@ -13,7 +13,6 @@ from ..conftest import until
 from ..support.binary_logs import BINARY_LOGS, command_of, prepare
 from .conftest import Lab, last_number, open_notebook
 
-LONG = 180_000
 TEXT, ROWS, PLACE = ".jp-pai-Log-text", ".jp-pai-Log .xterm-rows", ".jp-pai-Log-place"
 LINES = 100_000
 PRINT = f"for n in range({LINES}): print('line', n, 'needle' if n in (7, 31_000, 98_765) else '')"
@@ -42,12 +41,12 @@ def test_long_log_opens_immediately_and_completely(lab: Lab, page: Page, folder:
     ended(lab, job)
     show(page, lab, job)
     seen = page.locator(TEXT)
-    expect(seen).to_contain_text(f"line {LINES - 1}", timeout=LONG)
+    expect(seen).to_contain_text(f"line {LINES - 1}")
     expect(page.locator(ROWS)).to_contain_text(f"line {LINES - 1}")
     expect(page.locator(PLACE)).to_contain_text("of 100,000")
     # The scrollbar covers the whole log.
     page.locator(".jp-pai-Log-bar").evaluate("bar => bar.scrollTop = 0")
-    expect(seen).to_contain_text("line 0 \nline 1 \n", timeout=LONG)
+    expect(seen).to_contain_text("line 0 \nline 1 \n")
     expect(page.locator(PLACE)).to_contain_text("Lines 1 to")
     # Scroll past the loaded lines, as with a wheel.
     terminal = page.locator(".jp-pai-Log-terminal")
@@ -64,23 +63,23 @@ def test_long_log_opens_immediately_and_completely(lab: Lab, page: Page, folder:
     expect(field).to_be_focused()
     field.fill("NEEDLE")
     hits = page.locator(".jp-pai-Log-hits")
-    expect(hits).to_have_text("2 of 3 lines", timeout=LONG)
-    expect(seen).to_contain_text("line 31000 needle", timeout=LONG)
+    expect(hits).to_have_text("2 of 3 lines")
+    expect(seen).to_contain_text("line 31000 needle")
     field.press("Enter")
-    expect(seen).to_contain_text("line 98765 needle", timeout=LONG)
+    expect(seen).to_contain_text("line 98765 needle")
     field.press("Enter")
-    expect(hits).to_have_text("1 of 3 lines", timeout=LONG)
-    expect(seen).to_contain_text("line 7 needle", timeout=LONG)
+    expect(hits).to_have_text("1 of 3 lines")
+    expect(seen).to_contain_text("line 7 needle")
     field.press("Shift+Enter")
-    expect(seen).to_contain_text("line 98765 needle", timeout=LONG)
+    expect(seen).to_contain_text("line 98765 needle")
     page.get_by_role("button", name="Match case").click()
-    expect(hits).to_have_text("No results", timeout=LONG)
+    expect(hits).to_have_text("No results")
     goto = page.get_by_role("textbox", name="Go to line or time")
     goto.fill("50,001")
     goto.press("Enter")
-    expect(seen).to_contain_text("line 50000 \n", timeout=LONG)
+    expect(seen).to_contain_text("line 50000 \n")
     page.get_by_role("button", name="Jump to end").click()
-    expect(seen).to_contain_text(f"line {LINES - 1}", timeout=LONG)
+    expect(seen).to_contain_text(f"line {LINES - 1}")
 
 
 LIVE = """
@@ -107,7 +106,7 @@ def test_live_log_survives_a_server_restart(lab: Lab, page: Page, folder: Path, 
     page.add_locator_handler(dialog.first, lambda _dialog: close.click(), no_wait_after=True)
     show(page, lab, job)
     seen = page.locator(TEXT)
-    expect(seen).to_contain_text("tick 20", timeout=LONG)
+    expect(seen).to_contain_text("tick 20")
     port = lab.port
     lab.kill()
     lab.port = port
@@ -118,21 +117,21 @@ def test_live_log_survives_a_server_restart(lab: Lab, page: Page, folder: Path, 
     # The network drops packets while the socket stays open.
     page.context.set_offline(True)
     try:
-        expect(page.locator(".jp-pai-Broken")).to_contain_text("Retrying in", timeout=LONG)
+        expect(page.locator(".jp-pai-Broken")).to_contain_text("Retrying in")
     finally:
         page.context.set_offline(False)  # The next tests have the same browser.
-    expect(page.locator(".jp-pai-Broken")).to_have_count(0, timeout=LONG)
+    expect(page.locator(".jp-pai-Broken")).to_have_count(0)
     # Scrolling up pauses the view while lines arrive.
     page.locator(".jp-pai-Log-terminal").hover()
     page.mouse.wheel(0, -300)
     follow = page.locator(".jp-pai-Log-follow")
-    expect(follow).to_be_enabled(timeout=LONG)
+    expect(follow).to_be_enabled()
     page.locator(".jp-pai-Log-terminal").click()
     page.keyboard.press("Home")
-    expect(seen).to_contain_text("tick 0\ntick 1\n", timeout=LONG)
+    expect(seen).to_contain_text("tick 0\ntick 1\n")
     follow.click()
     (tmp_path / "go").touch()
-    expect(seen).to_contain_text("done", timeout=LONG)
+    expect(seen).to_contain_text("done")
     ended(lab, job)
     total = int(seen.inner_text().split("done ")[1])
     last = "".join(f"tick {n}\n" for n in range(total - 5, total)) + f"99%|{'#' * 19}\ndone {total}"
@@ -151,7 +150,7 @@ def test_escape_sequences_of_a_job_are_filtered(lab: Lab, page: Page, folder: Pa
     ended(lab, job)
     show(page, lab, job)
     seen = page.locator(TEXT)
-    expect(seen).to_contain_text("linkshown", timeout=LONG)
+    expect(seen).to_contain_text("linkshown")
     expect(page.locator(ROWS)).to_contain_text("linkshown")
     assert "evil" not in page.title()
     assert page.locator(f"{ROWS} a, .jp-pai-Log img, .jp-pai-Log script").count() == 0
@@ -160,9 +159,9 @@ def test_escape_sequences_of_a_job_are_filtered(lab: Lab, page: Page, folder: Pa
     for line in (1, total // 3, total // 2):
         field.fill(str(line + 1))
         field.press("Enter")
-        expect(page.locator(PLACE)).to_contain_text("of " + format(total, ","), timeout=LONG)
+        expect(page.locator(PLACE)).to_contain_text("of " + format(total, ","))
     page.get_by_role("textbox", name="Search the log").fill("<script>")
-    expect(seen).to_contain_text("<script>alert(1)</script>", timeout=LONG)
+    expect(seen).to_contain_text("<script>alert(1)</script>")
 
 
 @pytest.mark.parametrize("page", [{"viewport": {"width": 480, "height": 800}}], indirect=True)
@@ -173,10 +172,10 @@ def test_logs_of_instances_are_merged_by_time(lab: Lab, page: Page, folder: Path
     ended(lab, job)
     show(page, lab, job)
     seen = page.locator(TEXT)
-    expect(seen).to_contain_text("worker-1 KeyError: 1", timeout=LONG)
+    expect(seen).to_contain_text("worker-1 KeyError: 1")
     expect(seen).to_contain_text("worker-0 0 says 3")
     page.get_by_role("combobox", name="Instance").select_option("worker-1")
-    expect(seen).to_have_text("1 says 1\n1 says 2\n1 says 3\nKeyError: 1", timeout=LONG)
+    expect(seen).to_have_text("1 says 1\n1 says 2\n1 says 3\nKeyError: 1")
     colour = page.locator(f"{ROWS} span", has_text="1 says 1").first.evaluate("node => getComputedStyle(node).color")
     ground = page.locator(ROWS).evaluate("node => getComputedStyle(node).color")
     assert colour != ground

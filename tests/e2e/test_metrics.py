@@ -10,7 +10,7 @@ from typing import Any
 from playwright.sync_api import Locator, Page, expect
 
 from .conftest import Lab, open_notebook
-from .test_job_view import LONG, output
+from .test_job_view import output
 from .test_overview import EVIL
 
 SCRIPT = f"""
@@ -40,7 +40,7 @@ def watched(lab: Lab, page: Page, folder: Path) -> str:
     job = str(lab.rest("POST", "/pai/api/v1/jobs", {"spec": spec})["job"]["id"])
     lab.write("a.ipynb", "1", outputs=[output(job, "")])
     open_notebook(page, lab, "a.ipynb")
-    page.get_by_role("tab", name="Metrics").click(timeout=LONG)
+    page.get_by_role("tab", name="Metrics").click()
     return job
 
 
@@ -51,27 +51,27 @@ def figure(page: Page, name: str) -> Locator:
 def test_charts_update_zoom_and_export(lab: Lab, page: Page, tmp_path: Path) -> None:
     watched(lab, page, tmp_path)
     view = page.locator(".jp-pai-Metrics")
-    expect(view).to_contain_text("No metrics logged yet.", timeout=LONG)
+    expect(view).to_contain_text("No metrics logged yet.")
     expect(view).to_contain_text("report.metric")
     (tmp_path / "begin").touch()
     loss = figure(page, "train/loss")
-    expect(loss).to_have_accessible_name(re.compile("3000 points, latest .* at step 2999, min "), timeout=LONG)
-    expect(loss.locator("canvas")).to_be_visible(timeout=LONG)
+    expect(loss).to_have_accessible_name(re.compile("3000 points, latest .* at step 2999, min "))
+    expect(loss.locator("canvas")).to_be_visible()
     expect(figure(page, "train/acc")).to_have_accessible_name(re.compile("max 0.9"))
     expect(page.get_by_role("button", name="train (2)")).to_have_attribute("aria-expanded", "true")
-    expect(page.get_by_role("button", name="System")).to_be_visible(timeout=LONG)
+    expect(page.get_by_role("button", name="System")).to_be_visible()
     assert page.evaluate("window.evil") is None
     before = picture(loss)
 
     (tmp_path / "more").touch()
-    expect(loss).to_have_accessible_name(re.compile("3010 points, latest 0.5 at step 3009"), timeout=LONG)
+    expect(loss).to_have_accessible_name(re.compile("3010 points, latest 0.5 at step 3009"))
     page.wait_for_function("([node, before]) => node.toDataURL() !== before", arg=[canvas(loss), before])
 
     # Live points may be complete and are not fetched again; a fresh page fetches downsampled ones.
     page.get_by_role("tab", name="Overview").click()
     page.get_by_role("tab", name="Metrics").click()
-    expect(loss).to_have_accessible_name(re.compile("3010 points"), timeout=LONG)
-    expect(loss.locator("canvas")).to_be_visible(timeout=LONG)
+    expect(loss).to_have_accessible_name(re.compile("3010 points"))
+    expect(loss.locator("canvas")).to_be_visible()
     over = loss.locator(".u-over")
     over.scroll_into_view_if_needed()
     box = over.bounding_box()
@@ -104,7 +104,7 @@ def test_charts_update_zoom_and_export(lab: Lab, page: Page, tmp_path: Path) -> 
     page.get_by_role("tab", name="Metrics").click()
     expect(page.get_by_label("X axis")).to_have_value("elapsed")
     expect(page.get_by_label("Log scale")).to_be_checked()
-    expect(loss.locator("canvas")).to_be_visible(timeout=LONG)
+    expect(loss.locator("canvas")).to_be_visible()
 
 
 def canvas(chart: Locator) -> Any:

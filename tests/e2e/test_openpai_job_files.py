@@ -16,7 +16,6 @@ from .test_launchers import of_context_menu
 from .test_openpai_panel import PASSWORD, USER, add_profile
 from .test_train import fold, form
 
-LONG = 180_000
 TEXT = "Text for the platform"
 DOCUMENT = """\
 protocolVersion: 2
@@ -52,10 +51,10 @@ def opened(page: Page, lab: Lab, cluster: OpenPai, name: str, text: str) -> Loca
     (lab.root / name).write_text(text)
     add_profile(lab, cluster)
     open_notebook(page, lab, "other.ipynb")
-    of_context_menu(page, name).click(timeout=LONG)
+    of_context_menu(page, name).click()
     shown = form(page)
-    expect(shown.get_by_role("heading", name=name)).to_be_visible(timeout=LONG)
-    expect(shown.get_by_label("Profile", exact=True)).to_have_value("lab", timeout=LONG)
+    expect(shown.get_by_role("heading", name=name)).to_be_visible()
+    expect(shown.get_by_label("Profile", exact=True)).to_have_value("lab")
     fold(shown, TEXT)
     return shown
 
@@ -63,22 +62,22 @@ def opened(page: Page, lab: Lab, cluster: OpenPai, name: str, text: str) -> Loca
 def test_document_is_edited_into_an_error_and_repaired(lab: Lab, page: Page, cluster: OpenPai) -> None:
     shown = opened(page, lab, cluster, "digits.pai.yaml", DOCUMENT)
     text = shown.get_by_label(TEXT, exact=True)
-    expect(text).to_contain_text("name: digits", timeout=LONG)
+    expect(text).to_contain_text("name: digits")
     expect(shown).to_contain_text("The document of this job decides")
     # A warning comes with its fix.
     warning = shown.get_by_role("listitem").filter(has_text="The container finds roles by lower-case letters")
-    expect(warning).to_contain_text("Line 7: taskRoles.Worker", timeout=LONG)
+    expect(warning).to_contain_text("Line 7: taskRoles.Worker")
     shown.get_by_role("button", name="Apply the fixes").click()
-    expect(text).to_contain_text("  worker:", timeout=LONG)
-    expect(warning).to_have_count(0, timeout=LONG)
+    expect(text).to_contain_text("  worker:")
+    expect(warning).to_have_count(0)
     # An edit is checked as it is typed, with the line of each error.
     shown.get_by_role("button", name="Edit the document").click()
     expect(text).to_be_focused()
     written = text.input_value()
     text.fill(written.replace("cpu: 1", "cpu: one").replace("dockerImage: image", "dockerImage: imag"))
-    expect(text).to_have_attribute("aria-invalid", "true", timeout=LONG)
+    expect(text).to_have_attribute("aria-invalid", "true")
     line = shown.get_by_role("button", name="Line 9", exact=True)
-    expect(line).to_be_visible(timeout=LONG)
+    expect(line).to_be_visible()
     described = page.locator(f"[id='{text.get_attribute('aria-describedby')}']")
     expect(described).to_contain_text("taskRoles.worker.resourcePerInstance.cpu")
     assert faults(page, ".jp-pai-Train") == []
@@ -88,14 +87,14 @@ def test_document_is_edited_into_an_error_and_repaired(lab: Lab, page: Page, clu
     assert "cpu: one" in text.evaluate(selected)
     # It is not submitted so.
     shown.get_by_role("button", name=re.compile("ubmit$")).click()
-    expect(shown.locator(".jp-pai-Train-faults")).to_contain_text("needs attention", timeout=LONG)
+    expect(shown.locator(".jp-pai-Train-faults")).to_contain_text("needs attention")
     assert cluster.count("rest:submit") == 0
     text.fill(written)
-    expect(line).to_have_count(0, timeout=LONG)
+    expect(line).to_have_count(0)
     shown.get_by_role("button", name=re.compile("ubmit$")).click()
     job = page.get_by_role("group", name="Training job digits")
-    expect(job.locator(".jp-pai-Status").first).to_have_text("succeeded", timeout=LONG)
-    expect(job).to_contain_text("worker worker", timeout=LONG)
+    expect(job.locator(".jp-pai-Status").first).to_have_text("succeeded")
+    expect(job).to_contain_text("worker worker")
 
 
 def test_command_of_the_palette_submits_the_open_job_file(lab: Lab, page: Page, cluster: OpenPai) -> None:
@@ -104,16 +103,16 @@ def test_command_of_the_palette_submits_the_open_job_file(lab: Lab, page: Page, 
     add_profile(lab, cluster)
     open_notebook(page, lab, "other.ipynb")
     execute(page, "docmanager:open", path="digits.pai.yaml")
-    expect(page.get_by_role("tab", name="digits.pai.yaml")).to_have_attribute("aria-selected", "true", timeout=LONG)
+    expect(page.get_by_role("tab", name="digits.pai.yaml")).to_have_attribute("aria-selected", "true")
     execute(page, "apputils:activate-command-palette")
     page.locator(".lm-CommandPalette-input").fill("Train…")
-    page.locator('.lm-CommandPalette-item[data-command="jupyter-pai:train"]').click(timeout=LONG)
+    page.locator('.lm-CommandPalette-item[data-command="jupyter-pai:train"]').click()
     shown = form(page)
-    expect(shown.get_by_role("heading", name="digits.pai.yaml")).to_be_visible(timeout=LONG)
-    expect(shown.get_by_label("Profile", exact=True)).to_have_value("lab", timeout=LONG)
+    expect(shown.get_by_role("heading", name="digits.pai.yaml")).to_be_visible()
+    expect(shown.get_by_label("Profile", exact=True)).to_have_value("lab")
     shown.get_by_role("button", name=re.compile("ubmit$")).click()
     job = page.get_by_role("group", name="Training job digits")
-    expect(job.locator(".jp-pai-Status").first).to_have_text("succeeded", timeout=LONG)
+    expect(job.locator(".jp-pai-Status").first).to_have_text("succeeded")
     assert cluster.count("rest:submit") == 1
 
 
@@ -121,17 +120,17 @@ def test_edits_are_dropped_and_the_file_runs_on_this_machine(lab: Lab, page: Pag
     lab.rest("PUT", "/pai/api/v1/profiles/local", {"values": {"backend": "local", "container": "none"}})
     shown = opened(page, lab, cluster, "digits.pai.yaml", DOCUMENT)
     text = shown.get_by_label(TEXT, exact=True)
-    shown.get_by_role("button", name="Edit the document").click(timeout=LONG)
+    shown.get_by_role("button", name="Edit the document").click()
     text.fill(DOCUMENT.replace("digits", "other"))
     shown.get_by_role("button", name="Use the document of the file again").click()
     expect(text).to_contain_text("name: digits")
     # With another profile, the file is read again: its roles run here.
     shown.get_by_label("Profile", exact=True).select_option("local")
-    expect(text).to_have_count(0, timeout=LONG)
+    expect(text).to_have_count(0)
     shown.get_by_role("button", name=re.compile("ubmit$")).click()
     job = page.get_by_role("group", name="Training job digits")
-    expect(job.locator(".jp-pai-Status").first).to_have_text("succeeded", timeout=LONG)
-    expect(job).to_contain_text("worker worker", timeout=LONG)
+    expect(job.locator(".jp-pai-Status").first).to_have_text("succeeded")
+    expect(job).to_contain_text("worker worker")
 
 
 def test_generated_document_is_edited_and_generated_again(lab: Lab, page: Page, cluster: OpenPai) -> None:
@@ -141,27 +140,27 @@ def test_generated_document_is_edited_and_generated_again(lab: Lab, page: Page, 
     open_notebook(page, lab, "other.ipynb")
     execute(page, "jupyter-pai:train", path="train.py")
     shown = form(page)
-    shown.get_by_label("Profile", exact=True).select_option("lab", timeout=LONG)
+    shown.get_by_label("Profile", exact=True).select_option("lab")
     fold(shown, TEXT)
     text = shown.get_by_label(TEXT, exact=True)
     # It follows the form until it is edited.
-    expect(text).to_contain_text("name: train", timeout=LONG)
+    expect(text).to_contain_text("name: train")
     expect(shown).not_to_contain_text("The document of this job decides")
     shown.get_by_role("button", name="Edit the document").click()
     expect(shown).to_contain_text("The document of this job decides")
     text.fill(text.input_value().replace("type: job", "type: job\ndescription: edited"))
     shown.get_by_role("button", name="Use the generated document again").click()
-    expect(text).not_to_contain_text("edited", timeout=LONG)
+    expect(text).not_to_contain_text("edited")
     shown.get_by_role("button", name="Edit the document").click()
     text.fill(text.input_value().replace("type: job", "type: job\ndescription: edited"))
     shown.get_by_role("button", name=re.compile("ubmit$")).click()
-    page.get_by_role("dialog").get_by_role("button", name="Submit").click(timeout=LONG)
+    page.get_by_role("dialog").get_by_role("button", name="Submit").click()
     job = page.get_by_role("group", name="Training job train")
-    expect(job.locator(".jp-pai-Status").first).to_have_text("succeeded", timeout=LONG)
+    expect(job.locator(".jp-pai-Status").first).to_have_text("succeeded")
     expect(job).to_contain_text("trained")
     (there,) = lab.rest("GET", "/pai/api/v1/jobs")["jobs"]
     assert cluster.job(there["remote_id"]).document["description"] == "edited"
     # The document that was sent is in the view of the job.
     fold(job, "Export as code")
-    job.get_by_role("button", name="Document", exact=True).click(timeout=LONG)
+    job.get_by_role("button", name="Document", exact=True).click()
     expect(job.locator("pre[aria-label=Document]")).to_contain_text("description: edited")

@@ -9,8 +9,6 @@ from playwright.sync_api import Locator, Page, expect
 
 from .conftest import Lab, execute, open_notebook, run_cells
 
-LONG = 180_000
-
 EVIL = "<script>window.evil = 1</script><img src=x onerror='window.evil = 1'>"
 CODE = f"""
 import base64, os, time
@@ -32,9 +30,9 @@ def open_outputs(page: Page, lab: Lab, code: str) -> Locator:
     lab.write("work/a.ipynb", "%load_ext jupyter_pai", f"%%pai_train --name files\n{code}")
     open_notebook(page, lab, "work/a.ipynb")
     run_cells(page, 2)
-    page.locator('.jp-pai-Tabs [data-tab="outputs"]').click(timeout=LONG)
+    page.locator('.jp-pai-Tabs [data-tab="outputs"]').click()
     channel = page.locator('.jp-pai-Channel[data-channel="model"]')
-    expect(channel).to_be_visible(timeout=LONG)
+    expect(channel).to_be_visible()
     return channel
 
 
@@ -60,7 +58,7 @@ def test_figures_are_displayed_while_the_job_runs(lab: Lab, page: Page) -> None:
     open_notebook(page, lab, "work/a.ipynb")
     run_cells(page, 2)
     figures = page.get_by_role("list", name="Figures").locator("img")
-    expect(figures).to_have_count(2, timeout=LONG)
+    expect(figures).to_have_count(2)
     page.wait_for_function("document.querySelectorAll('.jp-pai-Figures img')[1].naturalWidth === 50")
     assert figures.first.get_attribute("alt") == "figure-40.svg"
     expect(page.locator(".jp-pai-Job")).to_contain_text("running")
@@ -68,7 +66,7 @@ def test_figures_are_displayed_while_the_job_runs(lab: Lab, page: Page) -> None:
 
 def test_files_are_previewed_without_running(lab: Lab, page: Page) -> None:
     channel = open_outputs(page, lab, CODE)
-    expect(channel.locator("tbody tr")).to_have_count(6, timeout=LONG)
+    expect(channel.locator("tbody tr")).to_have_count(6)
     for name in ("page.html", "sub dir/训练 #1?.json", "weights.bin", "picture.svg"):
         row(channel, name).locator(".jp-pai-Files-path button").click()
     expect(channel.locator('pre[aria-label="page.html"]')).to_have_text(EVIL)
@@ -108,9 +106,9 @@ def test_files_appear_while_the_job_runs_and_are_copied_into_the_workspace(
     wait = f"\nwhile not os.path.exists('{tmp_path}/go'): time.sleep(0.02)\n(model / 'last.txt').write_text('last')\n"
     wait += "open(os.environ['PAI_OUTPUT_CHECKPOINTS'] + 'huge', 'wb').truncate(1 << 42)  # Larger than any disk.\n"
     channel = open_outputs(page, lab, CODE + wait)
-    expect(row(channel, "weights.bin")).to_be_visible(timeout=LONG)
+    expect(row(channel, "weights.bin")).to_be_visible()
     (tmp_path / "go").touch()
-    expect(row(channel, "last.txt")).to_be_visible(timeout=LONG)
+    expect(row(channel, "last.txt")).to_be_visible()
 
     row(channel, "last.txt").get_by_role("button", name="Copy…").click()
     dialog = page.locator(".jp-Dialog")
@@ -118,7 +116,7 @@ def test_files_appear_while_the_job_runs_and_are_copied_into_the_workspace(
     dialog.locator("input").fill("my models/a")
     dialog.locator(".jp-mod-accept").click()
     copy = page.locator(".jp-pai-Copy")
-    expect(copy).to_have_attribute("data-status", "done", timeout=LONG)
+    expect(copy).to_have_attribute("data-status", "done")
     expect(copy).to_contain_text("Copied 1 file to my models/a.")
     assert (lab.root / "my models/a/last.txt").read_text() == "last"
 
@@ -135,26 +133,26 @@ def test_files_appear_while_the_job_runs_and_are_copied_into_the_workspace(
             expect(page.locator(".jp-pai-Copies").get_by_role("alert")).to_contain_text("last.txt")
             assert [path.name for path in mine.parent.iterdir()] == ["last.txt"]
             assert mine.read_text() == "mine"
-    expect(page.locator('.jp-pai-Copy[data-status="done"]')).to_have_count(2, timeout=LONG)
+    expect(page.locator('.jp-pai-Copy[data-status="done"]')).to_have_count(2)
     there = {path.relative_to(lab.root / "my models/a").as_posix() for path in (lab.root / "my models/a").rglob("*")}
     assert there >= {"last.txt", "sub dir/训练 #1?.json", "weights.bin"}
     assert "out" not in there
     expect(page.locator(".jp-pai-Copies")).to_contain_text("Skipped 1 unreadable file.")
 
     row(channel, "last.txt").get_by_role("button", name="Open").click()
-    expect(page.locator(".jp-FileEditor .cm-content")).to_have_text("last", timeout=LONG)
+    expect(page.locator(".jp-FileEditor .cm-content")).to_have_text("last")
 
     # A job tab has no notebook: the file browser's folder is suggested. A long copy can be canceled.
     (lab.root / "data").mkdir()
     execute(page, "filebrowser:go-to-path", path="data")
-    expect(page.locator(".jp-BreadCrumbs-item", has_text="data")).to_be_visible(timeout=LONG)
+    expect(page.locator(".jp-BreadCrumbs-item", has_text="data")).to_be_visible()
     execute(page, "jupyter-pai:open-job", id="last")
     tab = page.locator(".jp-MainAreaWidget > .jp-pai-JobWidget")
-    tab.locator('[data-tab="outputs"]').click(timeout=LONG)
-    row(tab, "huge").get_by_role("button", name="Copy…").click(timeout=LONG)
+    tab.locator('[data-tab="outputs"]').click()
+    row(tab, "huge").get_by_role("button", name="Copy…").click()
     expect(dialog.locator("input")).to_have_value(re.compile("^data/checkpoints-[a-z2-7]{8}$"))
     dialog.locator(".jp-mod-accept").click()
-    expect(tab.get_by_role("progressbar", name=re.compile("of 4.4 TB"))).to_be_visible(timeout=LONG)
+    expect(tab.get_by_role("progressbar", name=re.compile("of 4.4 TB"))).to_be_visible()
     tab.locator(".jp-pai-Copy").get_by_role("button", name="Cancel").click()
-    expect(tab.locator('.jp-pai-Copy[data-status="cancelled"]')).to_be_visible(timeout=LONG)
+    expect(tab.locator('.jp-pai-Copy[data-status="cancelled"]')).to_be_visible()
     assert list((lab.root / "data").iterdir()) == []

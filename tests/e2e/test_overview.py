@@ -9,7 +9,7 @@ from typing import Any
 from playwright.sync_api import Locator, Page, expect
 
 from .conftest import Lab, open_notebook
-from .test_job_view import LONG, STATUS, VIEW, output, status
+from .test_job_view import STATUS, VIEW, output, status
 
 EVIL = "<img src=x onerror='alert(1)'><script>alert(1)</script>"
 
@@ -54,23 +54,23 @@ def test_stop_rerun_with_changes_and_delete(lab: Lab, page: Page, tmp_path: Path
     page.keyboard.press("Enter")
     form.get_by_label("Hyperparameter name").fill("a b")
     form.get_by_role("button", name="Run").click()
-    expect(form.locator(".jp-pai-EditForm-row").last.get_by_role("alert")).to_contain_text("`a b`", timeout=LONG)
+    expect(form.locator(".jp-pai-EditForm-row").last.get_by_role("alert")).to_contain_text("`a b`")
     form.get_by_label("Hyperparameter name").fill("beta")
     form.get_by_label("Name", exact=True).fill("again")
     page.keyboard.press("Control+Enter")
-    expect(shown).to_contain_text("Started as", timeout=LONG)
+    expect(shown).to_contain_text("Started as")
     again = lab.rest("GET", "/pai/api/v1/jobs/again")
     assert again["spec"]["hyperparameters"] == {"zeta": "9", "beta": ""}
     assert (again["rerun_of"], again["spec"]["command"]) == (job, command)
     assert not (tmp_path / "evil").exists()
 
     # The new job opened in its own tab.
-    expect(page.get_by_role("group", name="Training job again")).to_be_visible(timeout=LONG)
+    expect(page.get_by_role("group", name="Training job again")).to_be_visible()
     page.locator("#jp-main-dock-panel .lm-TabBar-tab", has_text="a.ipynb").click()
     shown.get_by_role("button", name="Delete").click()
     expect(dialog).to_contain_text("model")
     dialog.get_by_role("button", name="Delete").click()
-    expect(shown).to_contain_text("The job was deleted.", timeout=LONG)
+    expect(shown).to_contain_text("The job was deleted.")
     assert [result["id"] for result in lab.rest("GET", "/pai/api/v1/jobs")["jobs"]] == [again["id"]]
 
 
@@ -83,19 +83,19 @@ def test_labels_pins_and_events_including_changes_of_others(lab: Lab, page: Page
     shown.get_by_label("New label name").fill("best")
     shown.get_by_label("New label value").fill("yes")
     shown.get_by_role("button", name="Add label").click()
-    expect(labels).to_contain_text("best=yes", timeout=LONG)
+    expect(labels).to_contain_text("best=yes")
     shown.get_by_role("button", name="Remove label team").press("Enter")
-    expect(labels).not_to_contain_text("team", timeout=LONG)
+    expect(labels).not_to_contain_text("team")
     expect(shown.locator(".jp-pai-Labels :focus")).to_have_count(1)
     assert lab.rest("GET", f"/pai/api/v1/jobs/{job}")["labels"] == {"best": "yes"}
     lab.rest("PUT", f"/pai/api/v1/jobs/{job}/pin", {})
-    shown.get_by_role("button", name="Unpin").wait_for(timeout=LONG)
+    shown.get_by_role("button", name="Unpin").wait_for()
     shown.get_by_role("button", name="Delete").click()
     page.locator(".jp-Dialog").get_by_role("button", name="Delete").click()
-    expect(shown.get_by_role("alert")).to_contain_text("%pai unpin", timeout=LONG)
+    expect(shown.get_by_role("alert")).to_contain_text("%pai unpin")
     shown.get_by_role("tab", name="Events").click()
     rows = shown.locator("tbody tr td:nth-child(2)")
-    expect(rows.first).to_have_text("starting", timeout=LONG)
+    expect(rows.first).to_have_text("starting")
     expect(rows.last).to_have_text("pinned")
     expect(shown.locator("tbody")).to_contain_text("best=yes")
 
@@ -110,7 +110,7 @@ def test_command_line_is_copied(lab: Lab, page: Page, tmp_path: Path) -> None:
     shown.get_by_text("Export as code").click()
     shown.get_by_role("button", name="Command line").click()
     shown.get_by_role("button", name="Copy").click()
-    expect(shown.get_by_text("Copied", exact=True)).to_be_visible(timeout=LONG)
+    expect(shown.get_by_text("Copied", exact=True)).to_be_visible()
     words = shlex.split(page.evaluate("navigator.clipboard.readText()"))
     assert words[:4] == ["jupyter", "pai", "submit", str(tmp_path / "train.py")]
     assert words[words.index("--name") + 1] == "it's"

@@ -13,7 +13,7 @@ from jupyter_pai.client.widgets.comm import CommServer
 
 from ..conftest import submit
 from .accessibility import cut_off, faults, moving, unreachable
-from .plain_page import LONG, PlainPage
+from .plain_page import PlainPage
 
 # An element of each tab that is visible once the tab is drawn.
 TABS = {
@@ -48,7 +48,7 @@ class PlainView:
     def open(self, scheme: str, code: bool = False) -> ElementHandle:
         """Show the widget in a page of this color scheme; VS Code's page defines its own variables."""
         root = self.plain_page.open({"job_id": self.job, "snapshot": "", "bundle": "1"}, scheme, code)
-        self.page.locator(".jp-pai-Page .jp-pai-Job-head").wait_for(timeout=LONG)
+        self.page.locator(".jp-pai-Page .jp-pai-Job-head").wait_for()
         return root
 
 
@@ -67,7 +67,7 @@ def test_job_view_passes_accessibility_checks(shown: PlainView) -> None:
     def look(name: str, *rules: str) -> None:
         for tab, sign in TABS.items():
             view.locator(f'[data-tab="{tab}"]').click()
-            view.locator(sign).first.wait_for(timeout=LONG)
+            view.locator(sign).first.wait_for()
             wrong[f"{name}: {tab}"] = faults(page, ".jp-pai-Page", *rules)
 
     root = shown.open("light")
@@ -77,7 +77,7 @@ def test_job_view_passes_accessibility_checks(shown: PlainView) -> None:
     view.locator('[data-tab="logs"]').click()
     view.get_by_label("Go to line or time").fill("nowhere")
     page.keyboard.press("Enter")
-    page.locator(".jp-pai-Notice").wait_for(timeout=LONG)
+    page.locator(".jp-pai-Notice").wait_for()
     wrong["notice"] = faults(page, ".jp-pai-Notices > .jp-pai-Notice")
     for scheme, code in (("light", False), ("dark", False), ("light", True), ("dark", True)):
         name = f"{scheme}, of VS Code" if code else scheme

@@ -23,7 +23,7 @@ from jupyter_pai.jobs.state_dir import Home
 from ..conftest import until
 from ..fakes.alibaba import StandIn
 from .accessibility import cut_off, faults, moving, unreachable
-from .plain_page import LONG, PlainPage
+from .plain_page import PlainPage
 
 SCRIPT = """\
 import argparse
@@ -76,8 +76,8 @@ class PlainForm:
         """Show the widget, and wait until its form is complete."""
         state = self.widget.get_state(["form", "request", "bundle", "snapshot"])
         root = self.plain_page.open(state, scheme, code)
-        self.root.get_by_label("lr", exact=True).wait_for(timeout=LONG)
-        expect(self.root.get_by_label("Profile", exact=True)).not_to_have_value("", timeout=LONG)
+        self.root.get_by_label("lr", exact=True).wait_for()
+        expect(self.root.get_by_label("Profile", exact=True)).not_to_have_value("")
         return root
 
     def close(self) -> None:
@@ -116,8 +116,8 @@ def test_form_passes_accessibility_checks(page: Page, engine: EmbeddedClient, sc
             closed = shown.root.locator("details:not([open]) > summary")
             while closed.count():
                 closed.first.click()
-            page.get_by_role("table", name="Instance types").wait_for(timeout=LONG)
-            shown.root.locator(".jp-pai-Code-text").first.wait_for(timeout=LONG)
+            page.get_by_role("table", name="Instance types").wait_for()
+            shown.root.locator(".jp-pai-Code-text").first.wait_for()
 
         unfold()
         shown.root.get_by_role("button", name="Add input").click()
@@ -129,11 +129,11 @@ def test_form_passes_accessibility_checks(page: Page, engine: EmbeddedClient, sc
             root = shown.open(scheme, code)
             unfold()
             shown.form.memory = "much"
-            expect(shown.root).to_contain_text("invalid format", timeout=LONG)
+            expect(shown.root).to_contain_text("invalid format")
             wrong[f"{name}: form"] = faults(page, ".jp-pai-Page", "color-contrast")
             wrong[f"{name}: variables"] = shown.plain_page.undefined(root)
             shown.form.memory = ""
-            expect(shown.root).not_to_contain_text("invalid format", timeout=LONG)
+            expect(shown.root).not_to_contain_text("invalid format")
     assert {kind: result for kind, result in wrong.items() if result} == {}
 
 
@@ -170,25 +170,25 @@ def test_python_and_the_page_edit_the_same_request(page: Page, engine: EmbeddedC
         expect(rate).to_have_value("0.25e-1")
         shown.unfold("Machine")
         machines = root.get_by_role("table", name="Instance types")
-        machines.get_by_role("radio", name="local", exact=True).check(timeout=LONG)
+        machines.get_by_role("radio", name="local", exact=True).check()
         expect(machines.locator('[data-type="local"]')).to_have_text(re.compile(r"local.*\d+.*GiB"))
         shown.wait(lambda: form.instance_type == "local")
 
         # Edits from Python.
         form.hyperparameters["epochs"] = 7
-        expect(epochs).to_have_value("7", timeout=LONG)
+        expect(epochs).to_have_value("7")
         form.hyperparameters["other"] = "x"
-        expect(root.get_by_label("Other hyperparameters: other: value")).to_have_value("x", timeout=LONG)
+        expect(root.get_by_label("Other hyperparameters: other: value")).to_have_value("x")
         del form.hyperparameters["other"]
-        expect(root.get_by_label("Other hyperparameters: other: value")).to_have_count(0, timeout=LONG)
+        expect(root.get_by_label("Other hyperparameters: other: value")).to_have_count(0)
         form.command = "echo 1"
-        expect(root.get_by_label("Command", exact=True)).to_have_value("echo 1", timeout=LONG)
+        expect(root.get_by_label("Command", exact=True)).to_have_value("echo 1")
         form.command = ""
         form.memory = "much"
-        expect(root.get_by_label("Memory", exact=True)).to_have_attribute("aria-invalid", "true", timeout=LONG)
-        expect(root).to_contain_text("invalid format", timeout=LONG)
+        expect(root.get_by_label("Memory", exact=True)).to_have_attribute("aria-invalid", "true")
+        expect(root).to_contain_text("invalid format")
         form.memory = ""
-        expect(root).not_to_contain_text("invalid format", timeout=LONG)
+        expect(root).not_to_contain_text("invalid format")
         assert form.value["spec"]["hyperparameters"]["epochs"] == 7
 
 
@@ -216,23 +216,23 @@ def test_choices_follow_the_selected_profile(home: Home, page: Page, script: Pat
         shown.open()
         shown.unfold("Machine")
         machines = shown.root.locator(".jp-pai-Instances")
-        expect(machines.locator('[data-type="local"]')).to_be_visible(timeout=LONG)
+        expect(machines.locator('[data-type="local"]')).to_be_visible()
         shown.form.profile = "one"
-        expect(machines.locator("[data-type]")).to_have_count(0, timeout=LONG)
+        expect(machines.locator("[data-type]")).to_have_count(0)
         shown.form.profile = "two"
-        expect(shown.root.get_by_label("Profile", exact=True)).to_have_value("two", timeout=LONG)
+        expect(shown.root.get_by_label("Profile", exact=True)).to_have_value("two")
         client.may_answer["two"].set()
-        expect(machines.locator('[data-type="ecs.two"]')).to_contain_text("1 × V100", timeout=LONG)
+        expect(machines.locator('[data-type="ecs.two"]')).to_contain_text("1 × V100")
         client.may_answer["one"].set()
         page.wait_for_timeout(300)
         expect(machines.locator('[data-type="ecs.one"]')).to_have_count(0)
         # Every error is shown.
         shown.root.get_by_role("button", name="Select image…").click()
-        expect(shown.root).to_contain_text("ValueError: nobody expects two", timeout=LONG)
+        expect(shown.root).to_contain_text("ValueError: nobody expects two")
         shown.form.profile = "one"
-        expect(machines.locator('[data-type="ecs.one"]')).to_contain_text("32 GiB", timeout=LONG)
+        expect(machines.locator('[data-type="ecs.one"]')).to_contain_text("32 GiB")
         shown.form.profile = "local"
-        expect(shown.root).not_to_contain_text("nobody expects", timeout=LONG)
+        expect(shown.root).not_to_contain_text("nobody expects")
 
 
 def test_profile_refused_by_the_administrator_is_explained(
@@ -250,12 +250,12 @@ def test_profile_refused_by_the_administrator_is_explained(
         expect(profile.locator("option[value=own]")).to_be_disabled()
         expect(profile).to_have_attribute("aria-invalid", "false")
         shown.form.profile = "own"
-        expect(profile).to_have_value("own", timeout=LONG)
-        expect(profile).to_have_attribute("aria-invalid", "true", timeout=LONG)
-        expect(fault).to_contain_text("`own` is not allowed here", timeout=LONG)
+        expect(profile).to_have_value("own")
+        expect(profile).to_have_attribute("aria-invalid", "true")
+        expect(fault).to_contain_text("`own` is not allowed here")
         expect(fault).to_contain_text("ml-ops@example.com")
         shown.form.backend = "local"
-        expect(profile).to_have_attribute("aria-invalid", "false", timeout=LONG)
+        expect(profile).to_have_attribute("aria-invalid", "false")
         expect(profile).to_have_value("team")
 
 
@@ -264,7 +264,7 @@ def test_submit_from_the_page_gives_its_job_to_python(page: Page, engine: Embedd
         shown.open()
         shown.root.get_by_label("lr", exact=True).fill("0.25")
         shown.root.get_by_label("lr", exact=True).press("Control+Enter")
-        expect(shown.root.locator(".jp-pai-Notice")).to_contain_text("Submitted: ", timeout=LONG)
+        expect(shown.root.locator(".jp-pai-Notice")).to_contain_text("Submitted: ")
         job = shown.form.job
         assert job is not None
         assert job.wait().logs() == "lr=0.25 epochs=3 kind=small\n"
@@ -278,17 +278,17 @@ def test_submit_that_costs_money_asks_in_a_dialog_of_the_page(page: Page, pai: S
         shown.form.instance_type = "ecs.gn6i-c4g1.xlarge"
         earlier = client.call("list_jobs")["total"]  # The tests of a file have one state folder.
         shown.open()
-        expect(shown.root.locator(".jp-pai-Train-cost").first).to_contain_text("until the job ends", timeout=LONG)
+        expect(shown.root.locator(".jp-pai-Train-cost").first).to_contain_text("until the job ends")
         submit, dialog = shown.root.get_by_role("button", name="Submit", exact=True), page.get_by_role("dialog")
         submit.first.click()
-        expect(dialog).to_contain_text("until the job ends", timeout=LONG)
+        expect(dialog).to_contain_text("until the job ends")
         assert faults(page, ".jp-pai-Dialog") == []
         dialog.get_by_role("button", name="Cancel").click()
         expect(dialog).to_have_count(0)
         assert client.call("list_jobs")["total"] == earlier
         submit.first.click()
-        dialog.get_by_role("button", name="Submit").click(timeout=LONG)
-        expect(shown.root.locator(".jp-pai-Notice")).to_contain_text("Submitted: ", timeout=LONG)
+        dialog.get_by_role("button", name="Submit").click()
+        expect(shown.root.locator(".jp-pai-Notice")).to_contain_text("Submitted: ")
         assert shown.form.job is not None
         assert shown.form.job.info["backend"] == "pai"
         assert client.call("list_jobs")["total"] == earlier + 1

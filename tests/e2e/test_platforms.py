@@ -12,7 +12,6 @@ from ..fakes.alibaba import StandIn
 from .accessibility import faults
 from .conftest import Lab, execute
 
-LONG = 180_000
 VIEW = ".jp-pai-Platforms"
 AGE = re.compile(r"As of \d.*, \d+ (s|min \d+ s) ago\.")
 
@@ -28,10 +27,10 @@ def lab(pai: StandIn, lab: Lab) -> Lab:
 def shown(page: Page, lab: Lab) -> Locator:
     """Open JupyterLab with the view."""
     page.goto(f"{lab.url}/lab?reset&token={lab.token}")
-    page.wait_for_selector(".jp-Launcher", timeout=LONG)
+    page.wait_for_selector(".jp-Launcher")
     execute(page, "jupyter-pai:show-platforms")
     view = page.locator(VIEW)
-    toggle(view, "local").wait_for(timeout=LONG)
+    toggle(view, "local").wait_for()
     return view
 
 
@@ -67,12 +66,12 @@ def test_platform_shows_resources_jobs_storages_and_links(lab: Lab, pai: StandIn
     profile = view.locator("li[data-profile=pai]")
     expect(profile).to_contain_text(f"Alibaba Cloud PAI · {pai.region}")
     resources = profile.get_by_role("region", name="Resources")
-    expect(resources.locator("[data-quota=quota1stand]")).to_contain_text("60 of 64 cores free", timeout=LONG)
+    expect(resources.locator("[data-quota=quota1stand]")).to_contain_text("60 of 64 cores free")
     expect(resources.locator("[data-quota=quota1stand]")).to_contain_text("4 of 4 GPUs free (V100)")
     expect(resources.locator("[data-quota=quota1stand]")).to_contain_text(re.compile(r"Jobs of \d+: 1 running"))
     expect(resources.locator("[data-quota=quota2empty]")).to_contain_text("No resources.")
     jobs = profile.get_by_role("region", name="Jobs on the platform")
-    expect(jobs.locator("[data-remote]")).to_have_count(2, timeout=LONG)
+    expect(jobs.locator("[data-remote]")).to_have_count(2)
     expect(row(profile, digits)).to_contain_text("succeeded")
     link = profile.get_by_role("link", name="PAI console")
     assert (link.get_attribute("target"), link.get_attribute("rel")) == ("_blank", "noopener noreferrer")
@@ -93,12 +92,12 @@ def test_platform_shows_resources_jobs_storages_and_links(lab: Lab, pai: StandIn
     # The storage opens in the Explorer, with the account.
     profile.get_by_role("region", name="Storages").get_by_role("button", name=pai.bucket).click()
     explorer = page.locator(".jp-pai-Explorer")
-    expect(explorer.locator(".jp-pai-Explorer-crumbs [aria-current]")).to_have_text(pai.bucket, timeout=LONG)
+    expect(explorer.locator(".jp-pai-Explorer-crumbs [aria-current]")).to_have_text(pai.bucket)
 
     # The profile opens in its form.
     execute(page, "jupyter-pai:show-platforms")
     profile.get_by_role("button", name="Edit profile pai").click()
-    expect(page.get_by_role("form", name="Profile pai")).to_be_visible(timeout=LONG)
+    expect(page.get_by_role("form", name="Profile pai")).to_be_visible()
 
 
 def test_job_is_adopted(lab: Lab, pai: StandIn, page: Page) -> None:
@@ -106,38 +105,38 @@ def test_job_is_adopted(lab: Lab, pai: StandIn, page: Page) -> None:
     view = shown(page, lab)
     job = row(expanded(view), remote_id)
     adopt = job.get_by_role("button", name="Adopt digits")
-    adopt.wait_for(timeout=LONG)
+    adopt.wait_for()
     # An error is shown in place, with its fix.
     pai.faults.add("refused", "paistudio:GetTrainingJob", status=403)
     adopt.click()
-    expect(job.get_by_role("alert")).to_contain_text("Ask an administrator of the account", timeout=LONG)
+    expect(job.get_by_role("alert")).to_contain_text("Ask an administrator of the account")
     pai.faults.clear()
     adopt.press("Enter")
     opener = job.get_by_role("button", name="Open digits")
-    expect(opener).to_be_focused(timeout=LONG)
+    expect(opener).to_be_focused()
     expect(job.get_by_role("alert")).to_have_count(0)
     (adopted,) = lab.rest("GET", "/pai/api/v1/jobs")["jobs"]
     jobs = view.get_by_role("region", name="Jobs on the platform")
     news = f"digits is in the list of training jobs now, as {adopted['id']}."
     expect(jobs.get_by_role("status")).to_have_text(news)
     opener.click()
-    expect(page.locator(".jp-MainAreaWidget .jp-pai-Job")).to_contain_text("digits", timeout=LONG)
+    expect(page.locator(".jp-MainAreaWidget .jp-pai-Job")).to_contain_text("digits")
     execute(page, "jupyter-pai:show-jobs")
-    expect(page.locator(".jp-pai-JobRow")).to_contain_text("digits", timeout=LONG)
+    expect(page.locator(".jp-pai-JobRow")).to_contain_text("digits")
 
 
 def test_older_jobs_are_loaded_on_demand(lab: Lab, pai: StandIn, page: Page) -> None:
     for number, remote_id in enumerate(pai.add_jobs(23, "Succeed")):
         pai.age_job(remote_id, 60 * number)
     rows = expanded(shown(page, lab)).locator("[data-remote]")
-    expect(rows).to_have_count(20, timeout=LONG)
+    expect(rows).to_have_count(20)
     older = page.get_by_role("button", name="Load older jobs")
     older.click()
-    expect(rows).to_have_count(23, timeout=LONG)
+    expect(rows).to_have_count(23)
     expect(older).to_have_count(0)
     # They stay when the view is refreshed.
     page.get_by_role("button", name="Refresh pai").click()
-    expect(page.get_by_role("status").filter(has_text="Refreshed at")).to_be_visible(timeout=LONG)
+    expect(page.get_by_role("status").filter(has_text="Refreshed at")).to_be_visible()
     expect(rows).to_have_count(23)
 
 
@@ -146,29 +145,27 @@ def test_values_are_kept_with_their_age_while_the_platform_fails(lab: Lab, pai: 
     view = shown(page, lab)
     profile = expanded(view)
     quota = profile.locator("[data-quota=quota1stand]")
-    quota.wait_for(timeout=LONG)
-    profile.locator("[data-remote]").wait_for(timeout=LONG)
+    quota.wait_for()
+    profile.locator("[data-remote]").wait_for()
     # One part fails, and the others do not.
     pai.faults.add("refused", "paistudio:ListQuotas", status=403)
     refresh = profile.get_by_role("button", name="Refresh pai")
     refresh.click()
     resources = profile.get_by_role("region", name="Resources")
-    expect(resources.get_by_role("alert")).to_contain_text("refused by the test", timeout=LONG)
+    expect(resources.get_by_role("alert")).to_contain_text("refused by the test")
     expect(resources).to_contain_text(AGE)
     expect(quota).to_contain_text("64 of 64 cores free")
     expect(profile.get_by_role("alert")).to_have_count(1)
     expect(profile.get_by_text(AGE)).to_have_count(1)
     # The other platform works.
     here = expanded(view, "local")
-    expect(here.get_by_role("region", name="Resources")).to_contain_text(
-        re.compile(r"[\d.]+ of [\d.]+ cores free"), timeout=LONG
-    )
+    expect(here.get_by_role("region", name="Resources")).to_contain_text(re.compile(r"[\d.]+ of [\d.]+ cores free"))
     expect(here).to_contain_text("All of them are in the list of training jobs.")
-    expect(here.get_by_role("button", name="Files of JupyterLab")).to_be_visible(timeout=LONG)
+    expect(here.get_by_role("button", name="Files of JupyterLab")).to_be_visible()
     assert faults(page, VIEW) == []
     pai.faults.clear()
     refresh.click()
-    expect(profile.get_by_role("alert")).to_have_count(0, timeout=LONG)
+    expect(profile.get_by_role("alert")).to_have_count(0)
     expect(profile.get_by_text(AGE)).to_have_count(0)
 
 
@@ -178,8 +175,8 @@ def test_nothing_is_requested_while_hidden(lab: Lab, pai: StandIn, page: Page) -
     page.on("request", lambda request: sent.append(request.url) if "profile=pai" in request.url else None)
     view = shown(page, lab)
     profile = expanded(view)
-    profile.locator("[data-quota=quota1stand]").wait_for(timeout=LONG)
-    expect(profile.get_by_text("The account has no jobs")).to_be_visible(timeout=LONG)
+    profile.locator("[data-quota=quota1stand]").wait_for()
+    expect(profile.get_by_text("The account has no jobs")).to_be_visible()
     pai.forget_requests()
     page.clock.run_for(31_000)
 

@@ -20,7 +20,6 @@ from .conftest import Lab, execute, open_notebook, run_cells
 from .test_job_view import VIEW, status
 from .test_train import begun, fold, form
 
-LONG = 180_000
 TITLE = "A neighbour"
 SCRIPT = """
 import os
@@ -75,10 +74,10 @@ def expect_platform(page: Page, job: str) -> None:
     """The platforms show the machine, the job and the files of the plug-in."""
     execute(page, "jupyter-pai:show-platforms")
     den = page.locator(".jp-pai-Platforms li[data-profile=den]")
-    den.get_by_role("button", name="den", exact=True).click(timeout=LONG)
-    expect(den.get_by_role("region", name="Resources")).to_contain_text(re.compile("cores free"), timeout=LONG)
-    expect(den.locator(f'[data-remote="{job}"]').get_by_role("button", name="Open train_")).to_be_visible(timeout=LONG)
-    expect(den.get_by_role("button", name="data", exact=True)).to_be_visible(timeout=LONG)
+    den.get_by_role("button", name="den", exact=True).click()
+    expect(den.get_by_role("region", name="Resources")).to_contain_text(re.compile("cores free"))
+    expect(den.locator(f'[data-remote="{job}"]').get_by_role("button", name="Open train_")).to_be_visible()
+    expect(den.get_by_role("button", name="data", exact=True)).to_be_visible()
     execute(page, "jupyter-pai:show-jobs")
 
 
@@ -93,7 +92,7 @@ def test_panel_offers_a_plugin_backend(shared: Path, lab: Lab, page: Page) -> No
     # Add a profile with the fields of the plug-in's settings, and test it.
     execute(page, "jupyter-pai:profiles")
     view = page.locator(".jp-pai-Profiles")
-    view.get_by_role("button", name="Add…").click(timeout=LONG)
+    view.get_by_role("button", name="Add…").click()
     view.get_by_role("button", name=TITLE).click()
     profile = view.get_by_role("form", name=f"New profile: {TITLE}")
     profile.get_by_label("Name", exact=True).fill("den")
@@ -106,19 +105,19 @@ def test_panel_offers_a_plugin_backend(shared: Path, lab: Lab, page: Page) -> No
     row = view.locator("li[data-profile=den]")
     expect(row).to_contain_text(f"{TITLE} · {shared}")
     row.get_by_role("button", name="Test profile den").click()
-    expect(row.get_by_role("status")).to_have_text("Jobs can run with this profile.", timeout=LONG)
+    expect(row.get_by_role("status")).to_have_text("Jobs can run with this profile.")
     expect(row.locator("[data-state=ok]", has_text="neighbour vm")).to_contain_text(f"works in {shared}")
 
     # The Explorer shows its files.
     execute(page, "jupyter-pai:show-explorer")
-    page.locator(".jp-pai-Explorer-roots").get_by_role("button", name="data").click(timeout=LONG)
-    expect(page.locator('.jp-pai-Explorer-row[data-path="seven.txt"]')).to_be_visible(timeout=LONG)
+    page.locator(".jp-pai-Explorer-roots").get_by_role("button", name="data").click()
+    expect(page.locator('.jp-pai-Explorer-row[data-path="seven.txt"]')).to_be_visible()
 
     # The form shows its profile and its options, with their validation.
     execute(page, "jupyter-pai:train", path="work/train.py")
     shown = form(page)
     where = shown.get_by_label("Profile", exact=True)
-    expect(where.locator("option", has_text=f"den – {TITLE}")).to_have_count(1, timeout=LONG)
+    expect(where.locator("option", has_text=f"den – {TITLE}")).to_have_count(1)
     fold(shown, "This machine options")
     shown.get_by_label("Container engine").select_option("none")
     where.select_option("bare")
@@ -126,7 +125,7 @@ def test_panel_offers_a_plugin_backend(shared: Path, lab: Lab, page: Page) -> No
     options.fill('{"container": ')
     expect(options).to_have_accessible_description(re.compile("Must be JSON"))
     options.fill('{"container": "none"}')
-    expect(options).to_have_attribute("aria-invalid", "false", timeout=LONG)
+    expect(options).to_have_attribute("aria-invalid", "false")
     expect(shown.locator("summary", has_text="plain options")).to_contain_text("container")
     where.select_option("den")  # Options of another backend are not sent to this one.
     expect(shown.locator("summary", has_text=f"{TITLE} options")).to_be_visible()
@@ -134,9 +133,9 @@ def test_panel_offers_a_plugin_backend(shared: Path, lab: Lab, page: Page) -> No
     nice = shown.get_by_label("Niceness", exact=True)
     expect(nice).to_have_accessible_description(re.compile("stands back for all else"))
     nice.fill("20")
-    expect(nice).to_have_accessible_description(re.compile("Must be at most 19"), timeout=LONG)
+    expect(nice).to_have_accessible_description(re.compile("Must be at most 19"))
     nice.fill("7")
-    expect(nice).to_have_attribute("aria-invalid", "false", timeout=LONG)
+    expect(nice).to_have_attribute("aria-invalid", "false")
     fold(shown, "Data")
     shown.get_by_role("button", name="Add input").click()
     page.keyboard.type("train")
@@ -146,13 +145,13 @@ def test_panel_offers_a_plugin_backend(shared: Path, lab: Lab, page: Page) -> No
     # The job opens and is in the list.
     shown.get_by_role("button", name=re.compile("ubmit$")).click()
     job = page.get_by_role("group", name="Training job train_")
-    expect(job.locator(".jp-pai-Status").first).to_have_text("succeeded", timeout=LONG)
+    expect(job.locator(".jp-pai-Status").first).to_have_text("succeeded")
     expect(job).to_contain_text(f"nice {os.nice(0) + 7} with seven")
     (record,) = begun(lab)
     assert (record["backend"], record["profile"]) == ("neighbour", "den")
     assert record["spec"]["options"] == {"nice": 7}
     execute(page, "jupyter-pai:show-jobs")
-    expect(page.locator(".jp-pai-JobRow")).to_contain_text(re.compile("train_.*succeeded"), timeout=LONG)
+    expect(page.locator(".jp-pai-JobRow")).to_contain_text(re.compile("train_.*succeeded"))
 
     expect_platform(page, record["id"])
 
@@ -160,7 +159,7 @@ def test_panel_offers_a_plugin_backend(shared: Path, lab: Lab, page: Page) -> No
     job.get_by_role("button", name="Delete", exact=True).click()
     expect(page.locator(".jp-Dialog")).to_contain_text("Its platform cannot delete jobs, and keeps it.")
     page.locator(".jp-Dialog").get_by_role("button", name="Delete").click()
-    expect(page.locator(".jp-pai-JobRow")).to_have_count(0, timeout=LONG)
+    expect(page.locator(".jp-pai-JobRow")).to_have_count(0)
     assert (shared / "home/jobs" / record["id"]).exists()
 
 
@@ -171,24 +170,24 @@ def test_login_exchanges_the_password_and_shows_its_error_at_the_field(locked: P
     execute(page, "jupyter-pai:profiles")
     view = page.locator(".jp-pai-Profiles")
     row = view.locator("li[data-profile=den]")
-    row.get_by_role("button", name="Edit profile den").click(timeout=LONG)
+    row.get_by_role("button", name="Edit profile den").click()
     profile = view.get_by_role("form", name="Profile den")
     user, password = profile.get_by_label("User", exact=True), profile.get_by_label("Password", exact=True)
     user.fill("ada")
     password.fill("it snows")
     profile.get_by_role("button", name="Save").click()
-    expect(password).to_have_accessible_description(re.compile("^This is not the user's password."), timeout=LONG)
+    expect(password).to_have_accessible_description(re.compile("^This is not the user's password."))
     expect(password).to_be_focused()
     expect(user).to_have_attribute("aria-invalid", "false")
     (stored,) = [one for one in lab.rest("GET", "/pai/api/v1/profiles")["profiles"] if one["name"] == "den"]
     assert stored["credentials"]["place"] == ""
     password.fill(PASSWORD)
     profile.get_by_role("button", name="Save").click()
-    expect(view.get_by_role("status").first).to_contain_text("Profile den saved. Credentials ad…", timeout=LONG)
+    expect(view.get_by_role("status").first).to_contain_text("Profile den saved. Credentials ad…")
     secrets = Path(os.environ["JUPYTER_CONFIG_DIR"]) / "jupyter_pai_secrets.json"
     assert PASSWORD not in secrets.read_text()
     row.get_by_role("button", name="Test profile den").click()
-    expect(row.get_by_role("status")).to_have_text("Jobs can run with this profile.", timeout=LONG)
+    expect(row.get_by_role("status")).to_have_text("Jobs can run with this profile.")
 
 
 def test_option_is_picked_from_a_list_of_the_platform(installed: None, lab: Lab, page: Page, tmp_path: Path) -> None:
@@ -197,10 +196,10 @@ def test_option_is_picked_from_a_list_of_the_platform(installed: None, lab: Lab,
     keys = {"backend": "neighbour", "folder": str(tmp_path / "shared")}
     lab.rest("PUT", "/pai/api/v1/profiles/den", {"values": keys})
     page.goto(f"{lab.url}/lab?reset&token={lab.token}")
-    page.locator(".jp-Launcher").wait_for(timeout=LONG)
+    page.locator(".jp-Launcher").wait_for()
     execute(page, "jupyter-pai:train", path="train.py")
     shown = form(page)
-    shown.get_by_label("Profile", exact=True).select_option("den", timeout=LONG)
+    shown.get_by_label("Profile", exact=True).select_option("den")
     fold(shown, f"{TITLE} options")
     field = shown.get_by_role("combobox", name="Processor")
     refresh = shown.get_by_role("button", name="Refresh the list: Processor")
@@ -210,12 +209,12 @@ def test_option_is_picked_from_a_list_of_the_platform(installed: None, lab: Lab,
     # Without an answer, the reason is shown, and any value can be typed.
     field.click()
     reason = re.compile("The list is not available: Nobody is working in .* You can type a value.$")
-    expect(field).to_have_accessible_description(reason, timeout=LONG)
+    expect(field).to_have_accessible_description(reason)
     field.fill("7")
     expect(field).to_have_attribute("aria-invalid", "false")
     with example_plugin.running_daemon(tmp_path / "shared"):
         refresh.click()
-        expect(field).to_have_accessible_description(re.compile(f"{len(processors)} values?,$"), timeout=LONG)
+        expect(field).to_have_accessible_description(re.compile(f"{len(processors)} values?,$"))
         expect(shown.get_by_text("just now", exact=True)).to_be_visible()
         field.fill("")
         expect(result).to_have_count(len(processors))
@@ -234,7 +233,7 @@ def test_option_is_picked_from_a_list_of_the_platform(installed: None, lab: Lab,
     age_list()
     refresh.click()
     reason = re.compile(rf"The list is not current: Nobody is .* Last list: {len(processors)} values?,$")
-    expect(field).to_have_accessible_description(reason, timeout=LONG)
+    expect(field).to_have_accessible_description(reason)
     expect(shown.get_by_text("3 min ago", exact=True)).to_be_visible()
     field.press("ArrowDown")
     expect(result).to_have_count(len(processors))
@@ -264,7 +263,7 @@ def test_command_of_a_terminal_is_copied_and_runs_in_jupyterlab(shared: Path, la
     part = view.get_by_role("region", name="Terminal in worker-0")
     (job,) = begun(lab)
     command = ("sh", "-c", 'cd "$0" && exec "${SHELL:-sh}"', str(shared / "home/jobs" / job["id"] / "ml/usercode"))
-    expect(part.get_by_label("Command line")).to_have_text(shlex.join(command), timeout=LONG)
+    expect(part.get_by_label("Command line")).to_have_text(shlex.join(command))
     # Nothing runs before the user asks for it.
     expect(page.locator(".jp-Terminal")).to_have_count(0)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -272,11 +271,11 @@ def test_command_of_a_terminal_is_copied_and_runs_in_jupyterlab(shared: Path, la
     expect(part.get_by_role("status")).to_have_text("Copied")
     assert page.evaluate("navigator.clipboard.readText()") == shlex.join(command)
     part.get_by_role("button", name="Run in a terminal").click()
-    expect(page.locator(".jp-Terminal")).to_be_visible(timeout=LONG)
+    expect(page.locator(".jp-Terminal")).to_be_visible()
     page.locator(".jp-Terminal").click()
     page.keyboard.type("pwd > go\n")
     page.get_by_role("tab", name="a.ipynb").click()
     status(page, "succeeded")
-    expect(page.locator(f"{VIEW}-log")).to_contain_text(command[-1], timeout=LONG)
+    expect(page.locator(f"{VIEW}-log")).to_contain_text(command[-1])
     expect(opener).to_have_count(0)
     expect(part).to_have_count(0)

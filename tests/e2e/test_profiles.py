@@ -18,8 +18,6 @@ from ..fakes.alibaba import AccessKey, StandIn
 from ..support.system_file import command
 from .conftest import Lab, execute
 
-LONG = 180_000
-
 
 @pytest.fixture
 def pai_without_keys(pai: StandIn, monkeypatch: pytest.MonkeyPatch) -> StandIn:
@@ -111,7 +109,7 @@ def keep_typed_text(profiles: ProfilesView) -> None:
 def check_and_use_profile(profiles: ProfilesView, pai_without_keys: StandIn, lab: Lab) -> None:
     """The profile is tested, and jobs can run with it."""
     profiles.row.get_by_role("button", name="Test profile mine").click()
-    expect(profiles.row.get_by_role("status")).to_have_text("Jobs can run with this profile.", timeout=LONG)
+    expect(profiles.row.get_by_role("status")).to_have_text("Jobs can run with this profile.")
     expect(profiles.row.locator("[data-state=ok]", has_text="credentials")).to_contain_text(profiles.hint)
     assert {request["key"] for request in pai_without_keys.requests if request["status"] == 200} == {profiles.key.id}
     result = lab.rest("GET", "/pai/api/v1/instances?profile=mine")
@@ -159,10 +157,10 @@ def test_profile_is_added_tested_used_and_removed(
 
     page.on("response", note)
     page.goto(f"{lab.url}/lab?token={lab.token}")
-    page.wait_for_selector(".jp-Launcher", timeout=LONG)
+    page.wait_for_selector(".jp-Launcher")
     execute(page, "jupyter-pai:profiles")
     profiles = ProfilesView(page, pai_without_keys.key)
-    expect(profiles.view.locator("li", has_text="local").first).to_be_visible(timeout=LONG)
+    expect(profiles.view.locator("li", has_text="local").first).to_be_visible()
     fill_in_by_keyboard(profiles, pai_without_keys)
     correct_errors_and_save(profiles, pai_without_keys)
     keep_typed_text(profiles)
@@ -200,23 +198,23 @@ def test_profile_refused_by_the_administrator_is_explained(managed: Lab, page: P
     settings.write_text(f"{profiles}[policy]\nprofiles = ['team']\ncontact = 'ml-ops@example.com'\n")
 
     page.goto(f"{managed.url}/lab?reset&token={managed.token}")
-    page.wait_for_selector(".jp-Launcher", timeout=LONG)
+    page.wait_for_selector(".jp-Launcher")
     execute(page, "jupyter-pai:train", path="train.py")
     form = page.locator(".jp-pai-Train")
     profile = form.get_by_label("Profile", exact=True)
     # The last job used the refused profile: the refusal is shown before the submission.
-    expect(profile).to_have_value("own", timeout=LONG)
-    expect(profile).to_have_attribute("aria-invalid", "true", timeout=LONG)
+    expect(profile).to_have_value("own")
+    expect(profile).to_have_attribute("aria-invalid", "true")
     trouble = form.locator(".jp-pai-Trouble").filter(has_text=why)
-    expect(trouble).to_contain_text("Contact: ml-ops@example.com.", timeout=LONG)
+    expect(trouble).to_contain_text("Contact: ml-ops@example.com.")
     profile.select_option("team")
-    expect(trouble).to_have_count(0, timeout=LONG)
+    expect(trouble).to_have_count(0)
     expect(profile).not_to_have_attribute("aria-invalid", "true")
     expect(profile.locator("option[value=own]")).to_be_disabled()
     expect(form.get_by_text(f"own: {why}")).to_be_visible()
     execute(page, "jupyter-pai:profiles")
     view = page.locator(".jp-pai-Profiles")
     row = view.locator("li[data-profile=own]")
-    expect(row).to_contain_text(why, timeout=LONG)
+    expect(row).to_contain_text(why)
     expect(row.get_by_role("button", name="Use profile own")).to_have_count(0)
     expect(view.locator("li[data-profile=team]")).not_to_contain_text("not allowed")

@@ -14,7 +14,6 @@ from .conftest import Lab, execute, open_notebook
 from .test_launchers import of_context_menu
 from .test_train import fold, form
 
-LONG = 180_000
 SCRIPT = """
 import os, time
 
@@ -49,27 +48,27 @@ def test_cluster_is_used_from_profile_to_job(lab: Lab, page: Page, shared: Path,
     # A new profile needs the shared folder only. Its partition is picked from those of the cluster.
     execute(page, "jupyter-pai:profiles")
     view = page.locator(".jp-pai-Profiles")
-    view.get_by_role("button", name="Add…").click(timeout=LONG)
+    view.get_by_role("button", name="Add…").click()
     view.get_by_role("button", name="Slurm", exact=True).click()
     profile = view.get_by_role("form", name="New profile: Slurm")
     profile.get_by_label("Name", exact=True).fill("cluster")
     profile.get_by_label(re.compile("^Shared folder")).fill(str(shared))
     profile.get_by_role("button", name="Save").click()
     row = view.locator("li[data-profile=cluster]")
-    expect(row).to_contain_text(f"Slurm · {shared}", timeout=LONG)
+    expect(row).to_contain_text(f"Slurm · {shared}")
     row.get_by_role("button", name="Test profile cluster").click()
-    expect(row.get_by_role("status")).to_have_text(re.compile("Jobs can run with this profile"), timeout=LONG)
+    expect(row.get_by_role("status")).to_have_text(re.compile("Jobs can run with this profile"))
     assert faults(page, ".jp-pai-Profiles") == []
 
     # The form offers partitions and instance types of the cluster.
     execute(page, "jupyter-pai:train", path="work/train.py")
     shown = form(page)
-    shown.get_by_label("Profile", exact=True).select_option("cluster", timeout=LONG)
+    shown.get_by_label("Profile", exact=True).select_option("cluster")
     fold(shown, "Slurm options")
     partition = shown.get_by_label("Partition", exact=True)
     partition.click()
     offered = shown.get_by_role("listbox", name="Suggestions").get_by_role("option")
-    expect(offered).to_have_text([re.compile("^debug"), re.compile("^short"), re.compile("^urgent")], timeout=LONG)
+    expect(offered).to_have_text([re.compile("^debug"), re.compile("^short"), re.compile("^urgent")])
     offered.nth(1).click()
     expect(partition).to_have_value("short")
     assert faults(page, ".jp-pai-Train") == []
@@ -79,17 +78,17 @@ def test_cluster_is_used_from_profile_to_job(lab: Lab, page: Page, shared: Path,
     other = cluster.run("sbatch", *words).strip()
     shown.get_by_role("button", name=re.compile("ubmit$")).click()
     job = page.get_by_role("group", name="Training job train_")
-    expect(job).to_contain_text("It waits: no node has enough free resources", timeout=LONG)
+    expect(job).to_contain_text("It waits: no node has enough free resources")
     assert faults(page, ".jp-pai-Job") == []
     # The styles of the job's page leave the list of instance types as it is.
     fold(shown, "Machine")
     list_of_types = shown.locator(".jp-pai-Instances-rows")
-    expect(list_of_types).to_contain_text("urgent", timeout=LONG)
+    expect(list_of_types).to_contain_text("urgent")
     assert list_of_types.evaluate("box => box.clientHeight") > 100
     cluster.run("scancel", other)
-    expect(job).to_contain_text("on n2", timeout=LONG)
+    expect(job).to_contain_text("on n2")
     (shared / "go").touch()
-    expect(job.locator(".jp-pai-Status").first).to_have_text("succeeded", timeout=LONG)
+    expect(job.locator(".jp-pai-Status").first).to_have_text("succeeded")
 
 
 def test_batch_script_is_submitted_from_the_menu(lab: Lab, page: Page, shared: Path) -> None:
@@ -100,23 +99,23 @@ def test_batch_script_is_submitted_from_the_menu(lab: Lab, page: Page, shared: P
     lab.rest("PUT", "/pai/api/v1/profiles/cluster", {"values": settings})
     open_notebook(page, lab, "other.ipynb")
     entry = of_context_menu(page, "count.sbatch")
-    expect(entry).to_be_visible(timeout=LONG)
+    expect(entry).to_be_visible()
     entry.click()
     shown = form(page)
-    expect(shown.get_by_role("heading", name="count.sbatch")).to_be_visible(timeout=LONG)
+    expect(shown.get_by_role("heading", name="count.sbatch")).to_be_visible()
     # The file was read: its directives are values of the form, and what does not apply is named.
-    expect(shown.get_by_label("Profile", exact=True)).to_have_value("cluster", timeout=LONG)
-    expect(shown).to_contain_text("--output", timeout=LONG)
+    expect(shown.get_by_label("Profile", exact=True)).to_have_value("cluster")
+    expect(shown).to_contain_text("--output")
     shown.locator("summary", has_text=re.compile("^Machine")).click()
     expect(shown.get_by_label("Cores", exact=True)).to_have_value("2")
     fold(shown, "Text for the platform")
     text = shown.get_by_label("Text for the platform")
-    expect(text).to_contain_text("--cpus-per-task=2", timeout=LONG)
+    expect(text).to_contain_text("--cpus-per-task=2")
     # It follows the form.
     shown.get_by_label("Cores", exact=True).fill("3")
-    expect(text).to_contain_text("--cpus-per-task=3", timeout=LONG)
+    expect(text).to_contain_text("--cpus-per-task=3")
     assert faults(page, ".jp-pai-Train") == []
     shown.get_by_role("button", name=re.compile("ubmit$")).click()
     job = page.get_by_role("group", name="Training job count")
-    expect(job.locator(".jp-pai-Status").first).to_have_text("succeeded", timeout=LONG)
-    expect(job).to_contain_text("cores 3", timeout=LONG)
+    expect(job.locator(".jp-pai-Status").first).to_have_text("succeeded")
+    expect(job).to_contain_text("cores 3")

@@ -12,7 +12,6 @@ from playwright.sync_api import Locator, Page, expect
 from .accessibility import faults
 from .conftest import Lab, execute, open_notebook
 
-LONG = 180_000
 SCRIPT = """
 import argparse
 
@@ -37,8 +36,8 @@ def form(page: Page) -> Locator:
 
 def show(page: Page, title: str) -> Locator:
     """Open the form in the side bar and wait until it shows the file `title`."""
-    page.locator('.jp-SideBar [data-id="jp-pai-train"]').click(timeout=LONG)
-    expect(form(page).get_by_role("heading", name=title)).to_be_visible(timeout=LONG)
+    page.locator('.jp-SideBar [data-id="jp-pai-train"]').click()
+    expect(form(page).get_by_role("heading", name=title)).to_be_visible()
     return form(page)
 
 
@@ -71,11 +70,11 @@ def test_two_clicks_to_a_running_job_and_one_to_run_it_again(lab: Lab, page: Pag
     page.keyboard.press("Control+End")
     page.keyboard.type("\n# changed")
     page.evaluate(COUNT)
-    page.get_by_role("button", name="Train", exact=True).click(timeout=LONG)
-    form(page).get_by_role("button", name="Save and submit").click(timeout=LONG)
+    page.get_by_role("button", name="Train", exact=True).click()
+    form(page).get_by_role("button", name="Save and submit").click()
     view = page.get_by_role("group", name="Training job a_")
-    expect(view.locator(".jp-pai-Status").first).to_have_text("running", timeout=LONG)
-    expect(view).to_contain_text("step 1", timeout=LONG)
+    expect(view.locator(".jp-pai-Status").first).to_have_text("running")
+    expect(view).to_contain_text("step 1")
     assert page.evaluate("window.clicks") == 2
     assert "# changed" in (lab.root / "work/a.ipynb").read_text()
     (job,) = begun(lab)
@@ -89,9 +88,9 @@ def test_two_clicks_to_a_running_job_and_one_to_run_it_again(lab: Lab, page: Pag
     expect(page.locator(".jp-Notebook")).to_be_visible()
 
     page.get_by_role("button", name="Train this notebook again with the last settings").click()
-    expect(page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="a_")).to_have_count(2, timeout=LONG)
+    expect(page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="a_")).to_have_count(2)
     assert (len(begun(lab)), page.evaluate("window.clicks")) == (2, 3)
-    expect(form(page)).to_contain_text("Using settings from a_", timeout=LONG)
+    expect(form(page)).to_contain_text("Using settings from a_")
     (tmp_path / "go").touch()
 
 
@@ -100,17 +99,17 @@ def retry_failed_loads(page: Page) -> Locator:
     page.route("**/pai/api/v1/form?*", lambda route: route.fulfill(status=500))
     page.route(CODE, lambda route: route.abort())
     panel = page.locator("#jp-pai-train")
-    page.locator('.jp-SideBar [data-id="jp-pai-train"]').click(timeout=LONG)
-    expect(panel.get_by_role("alert")).to_have_text("Failed to load.", timeout=LONG)
+    page.locator('.jp-SideBar [data-id="jp-pai-train"]').click()
+    expect(panel.get_by_role("alert")).to_have_text("Failed to load.")
     page.unroute(CODE)
     panel.get_by_role("button", name="Refresh").click()
     shown = form(page)
-    expect(shown.get_by_role("heading", name="a.ipynb")).to_be_visible(timeout=LONG)
+    expect(shown.get_by_role("heading", name="a.ipynb")).to_be_visible()
     again = shown.get_by_role("button", name="Refresh")
-    expect(again).to_be_visible(timeout=LONG)
+    expect(again).to_be_visible()
     page.unroute("**/pai/api/v1/form?*")
     again.press("Enter")
-    expect(entry_point(shown)).to_be_visible(timeout=LONG)
+    expect(entry_point(shown)).to_be_visible()
     expect(shown).to_be_focused()
     return shown
 
@@ -129,20 +128,20 @@ def undo_changes(shown: Locator) -> None:
 def exclude_files(shown: Locator) -> None:
     """A detected key blocks the submission until its file is excluded."""
     leaks = shown.get_by_role("alert", name="Secrets found")
-    expect(leaks).to_contain_text("local.ini:1", timeout=LONG)
+    expect(leaks).to_contain_text("local.ini:1")
     shown.get_by_role("button", name="1 field needs attention").click()
     expect(leaks).to_be_focused()
     leaks.get_by_role("button", name="Exclude local.ini").click()
-    expect(leaks).to_have_count(0, timeout=LONG)
+    expect(leaks).to_have_count(0)
     sent = shown.get_by_role("region", name="Files to upload")
-    expect(sent.get_by_role("status")).to_contain_text("5 files, ", timeout=LONG)
+    expect(sent.get_by_role("status")).to_contain_text("5 files, ")
     fold(sent, "Largest files")
     sent.get_by_role("button", name="Exclude data/", exact=True).click()
-    expect(sent.get_by_role("status")).to_contain_text("4 files, ", timeout=LONG)
+    expect(sent.get_by_role("status")).to_contain_text("4 files, ")
     sent.get_by_role("button", name="Exclude old.bin").click()
-    expect(sent.get_by_role("status")).to_contain_text("3 files, ", timeout=LONG)
+    expect(sent.get_by_role("status")).to_contain_text("3 files, ")
     sent.get_by_role("button", name="Include /old.bin again").click()
-    expect(sent.get_by_role("status")).to_contain_text("4 files, ", timeout=LONG)
+    expect(sent.get_by_role("status")).to_contain_text("4 files, ")
     fold(sent, "Excluded")
     expect(sent.get_by_role("listitem").filter(has_text="a.log")).to_contain_text(".gitignore")
 
@@ -154,30 +153,30 @@ def change_upload_rules(page: Page, shown: Locator) -> None:
     fold(sent, "More rules")
     sent.get_by_label("Include pattern").fill("*.py")
     page.keyboard.press("Enter")
-    expect(sent.get_by_role("status")).to_contain_text("1 file, ", timeout=LONG)
+    expect(sent.get_by_role("status")).to_contain_text("1 file, ")
     sent.get_by_role("button", name="Remove *.py").click()
-    expect(sent.get_by_role("status")).to_contain_text("4 files, ", timeout=LONG)
+    expect(sent.get_by_role("status")).to_contain_text("4 files, ")
     sent.get_by_role("button", name="Include /local.ini again").click()
-    leaks.get_by_role("button", name="Send anyway: local.ini").click(timeout=LONG)
-    expect(sent.get_by_role("status")).to_contain_text("5 files, ", timeout=LONG)
+    leaks.get_by_role("button", name="Send anyway: local.ini").click()
+    expect(sent.get_by_role("status")).to_contain_text("5 files, ")
     sent.get_by_role("list", name="Allowed files").get_by_role("button", name="Remove local.ini").click()
-    leaks.get_by_role("button", name="Exclude local.ini").click(timeout=LONG)
-    expect(sent.get_by_role("status")).to_contain_text("4 files, ", timeout=LONG)
+    leaks.get_by_role("button", name="Exclude local.ini").click()
+    expect(sent.get_by_role("status")).to_contain_text("4 files, ")
     sent.get_by_label("Respect .gitignore").uncheck()
-    expect(sent.get_by_role("status")).to_contain_text("5 files, ", timeout=LONG)
+    expect(sent.get_by_role("status")).to_contain_text("5 files, ")
 
 
 def set_hyperparameters(shown: Locator) -> None:
     """Another entry point has other hyperparameters."""
     entry_point(shown).select_option("train.py")
-    expect(shown.get_by_label("lr", exact=True)).to_have_attribute("placeholder", "0.01", timeout=LONG)
+    expect(shown.get_by_label("lr", exact=True)).to_have_attribute("placeholder", "0.01")
     expect(shown.get_by_label("lr", exact=True)).to_have_accessible_description("how large a step is")
     shown.get_by_label("optimizer", exact=True).select_option("sgd")
     epochs = shown.get_by_label("epochs", exact=True)
     epochs.fill("many")
     expect(epochs).to_have_accessible_description("`epochs`: `many` is not a valid int (train.py, line 7).")
     epochs.fill("5")
-    expect(epochs).not_to_have_accessible_description("many", timeout=LONG)
+    expect(epochs).not_to_have_accessible_description("many")
     shown.get_by_label("lr", exact=True).fill("0.01")
     shown.get_by_label("lr", exact=True).blur()
     expect(shown.get_by_label("lr", exact=True)).to_have_value("")
@@ -188,8 +187,8 @@ def correct_errors(page: Page, shown: Locator) -> None:
     fold(shown, "Name, time limit, labels")
     limit = shown.get_by_label("Time limit in seconds")
     limit.fill("soon")
-    expect(limit).to_have_attribute("aria-invalid", "true", timeout=LONG)
-    expect(limit).to_have_accessible_description("must be an integer", timeout=LONG)
+    expect(limit).to_have_attribute("aria-invalid", "true")
+    expect(limit).to_have_accessible_description("must be an integer")
     # A section with an error cannot be collapsed, and the button moves to the next error.
     fold(shown, "Name, time limit, labels")
     expect(limit).to_be_visible()
@@ -201,19 +200,19 @@ def correct_errors(page: Page, shown: Locator) -> None:
     shown.get_by_role("button", name="Add secret").click()
     page.keyboard.type("a b")
     message = shown.get_by_text("Invalid variable for a secret")
-    expect(message).to_be_visible(timeout=LONG)
+    expect(message).to_be_visible()
     wrong.click()
     expect(message).to_be_focused()
     shown.get_by_role("button", name="Remove a b").click()
-    expect(message).to_have_count(0, timeout=LONG)
-    expect(limit).to_have_attribute("aria-invalid", "false", timeout=LONG)
+    expect(message).to_have_count(0)
+    expect(limit).to_have_attribute("aria-invalid", "false")
 
 
 def export_as_code(page: Page, shown: Locator) -> None:
     """The exported code matches the form."""
     fold(shown, "Export as code")
     code = shown.locator(".jp-pai-Code-text")
-    expect(code).to_contain_text("--hp optimizer=sgd", timeout=LONG)
+    expect(code).to_contain_text("--hp optimizer=sgd")
     shown.get_by_role("button", name="Insert as cell below").click()
     expect(page.locator(".jp-Notebook .jp-CodeCell").nth(1)).to_contain_text("%pai submit")
 
@@ -239,7 +238,7 @@ def test_train_form_submits_entry_point_hyperparameters_and_files(lab: Lab, page
     shown.get_by_role("button", name="Submit", exact=True).or_(
         shown.get_by_role("button", name="Save and submit")
     ).click()
-    expect(page.get_by_role("group", name="Training job").first).to_contain_text("lr 0.01 sgd 5", timeout=LONG)
+    expect(page.get_by_role("group", name="Training job").first).to_contain_text("lr 0.01 sgd 5")
     spec = begun(lab)[0]["spec"]
     assert spec["hyperparameters"] == {"optimizer": "sgd", "epochs": "5"}
     assert spec["max_run_time"] == 60
@@ -253,9 +252,9 @@ def test_train_form_works_by_keyboard(lab: Lab, page: Page) -> None:
     open_notebook(page, lab, "work/a.ipynb")
     execute(page, "jupyter-pai:train")
     shown = form(page)
-    expect(shown).to_be_focused(timeout=LONG)
+    expect(shown).to_be_focused()
     leaks = shown.get_by_role("alert", name="Secrets found")
-    expect(leaks).to_be_visible(timeout=LONG)
+    expect(leaks).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator(".jp-Notebook:focus-within")).to_be_visible()
 
@@ -284,15 +283,15 @@ def test_train_form_works_by_keyboard(lab: Lab, page: Page) -> None:
     page.keyboard.type("momentum")
     walk_to(page, leaks.get_by_role("button", name="Exclude local.ini"))
     page.keyboard.press("Enter")
-    expect(leaks).to_have_count(0, timeout=LONG)
+    expect(leaks).to_have_count(0)
     expect(shown.get_by_role("button", name="Include /local.ini again")).to_be_focused()
     page.keyboard.press("Control+Enter")
     view = page.get_by_role("group", name="Training job a_")
-    expect(view.locator(".jp-pai-Status").first).to_have_text("succeeded", timeout=LONG)
+    expect(view.locator(".jp-pai-Status").first).to_have_text("succeeded")
     assert begun(lab)[0]["spec"]["hyperparameters"] == {"momentum": "0.1", "lr": ""}
     edit = view.get_by_role("button", name="Edit and rerun")
     edit.press("Enter")
-    expect(view.get_by_role("form").get_by_label("Name", exact=True)).to_be_focused(timeout=LONG)
+    expect(view.get_by_role("form").get_by_label("Name", exact=True)).to_be_focused()
     page.keyboard.press("Escape")  # The first Escape closes the open list.
     expect(view.get_by_role("form", name="Edit and rerun")).to_have_count(0)
     expect(edit).to_be_focused()
@@ -307,27 +306,27 @@ def test_train_form_of_a_folder_is_dark_narrow_and_chinese(lab: Lab, page: Page)
     (lab.root / "work").mkdir()
     (lab.root / "work/main.py").write_text(SCRIPT)
     page.goto(f"{lab.url}/lab/tree/work?reset&token={lab.token}")
-    page.locator('.jp-SideBar [data-id="jp-pai-train"]').click(timeout=LONG)
+    page.locator('.jp-SideBar [data-id="jp-pai-train"]').click()
     shown = page.get_by_role("region", name="训练", exact=True)
-    expect(shown.get_by_role("heading", name="work")).to_be_visible(timeout=LONG)
-    expect(shown.get_by_label("lr", exact=True)).to_be_visible(timeout=LONG)
+    expect(shown.get_by_role("heading", name="work")).to_be_visible()
+    expect(shown.get_by_label("lr", exact=True)).to_be_visible()
     for folded in shown.locator("summary").all():
         folded.click()
     shown.evaluate("node => { node.style.width = '240px'; }")
     sizes = shown.evaluate("node => [...node.querySelectorAll('*')].filter(one => one.scrollWidth > 240).length")
     assert sizes == 0
     shown.get_by_role("button", name="提交", exact=True).click()
-    expect(page.locator(".jp-pai-Job")).to_contain_text("lr 0.01 adam 3", timeout=LONG)
+    expect(page.locator(".jp-pai-Job")).to_contain_text("lr 0.01 adam 3")
 
 
 def test_train_form_works_in_notebook_7(lab: Lab, page: Page) -> None:
     lab.write("work/a.ipynb", "print('done')")
     open_notebook(page, lab, "work/a.ipynb", "notebooks")
-    page.get_by_role("button", name="Train", exact=True).click(timeout=LONG)
-    expect(form(page).get_by_role("heading", name="a.ipynb")).to_be_visible(timeout=LONG)
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(form(page).get_by_role("heading", name="a.ipynb")).to_be_visible()
     with page.expect_popup() as opened:
         form(page).get_by_role("button", name=re.compile("ubmit$")).click()
-    expect(opened.value.locator(".jp-pai-Job")).to_contain_text("done", timeout=LONG)
+    expect(opened.value.locator(".jp-pai-Job")).to_contain_text("done")
     assert opened.value.evaluate("window.opener") is None
     # A command replaces the notebook. A browser that blocks a delayed pop-up allows one after another click.
     entry_point(form(page)).select_option(label="Command…")
@@ -335,15 +334,15 @@ def test_train_form_works_in_notebook_7(lab: Lab, page: Page) -> None:
     page.evaluate("() => { window.allowed = window.open; window.open = () => null; }")
     form(page).get_by_role("button", name=re.compile("ubmit$")).click()
     toast = page.locator(".Toastify__toast", has_text="The browser blocked the new page.")
-    expect(toast).to_be_visible(timeout=LONG)
+    expect(toast).to_be_visible()
     page.evaluate("() => { window.open = window.allowed; }")
     with page.expect_popup() as opened:
         toast.get_by_role("button", name="Open").click()
-    expect(opened.value.locator(".jp-pai-Job-log")).to_have_text("by a command", timeout=LONG)
+    expect(opened.value.locator(".jp-pai-Job-log")).to_have_text("by a command")
     assert begun(lab)[0]["spec"]["command"] == "echo by a command"
     page.goto(f"{lab.url}/tree/work?token={lab.token}")
-    page.locator(".lm-TabBar-tab", has_text=re.compile("^Train$")).click(timeout=LONG)
-    expect(form(page).get_by_role("heading", name="work")).to_be_visible(timeout=LONG)
+    page.locator(".lm-TabBar-tab", has_text=re.compile("^Train$")).click()
+    expect(form(page).get_by_role("heading", name="work")).to_be_visible()
     assert faults(page, ".jp-pai-Train") == []
 
 
@@ -356,13 +355,13 @@ def test_errors_of_the_launch_line_and_excluded_data_are_found_before_the_submit
     page.goto(f"{lab.url}/lab/tree/train.py?token={lab.token}")
     shown = show(page, "Root folder")
     rate = shown.get_by_label("lr", exact=True)
-    rate.fill("fast", timeout=LONG)
+    rate.fill("fast")
     arguments = shown.get_by_label("Arguments", exact=True)
     expect(arguments).to_have_accessible_description(re.compile("Declared: --amp"))
     arguments.fill("--ampp")
-    expect(shown).to_contain_text("Did you mean `amp`?", timeout=LONG)
+    expect(shown).to_contain_text("Did you mean `amp`?")
     shown.get_by_role("button", name="Submit", exact=True).click()
-    expect(rate).to_have_attribute("aria-invalid", "true", timeout=LONG)
+    expect(rate).to_have_attribute("aria-invalid", "true")
     expect(arguments).to_have_attribute("aria-invalid", "true")
     expect(shown.get_by_role("button", name="Submit anyway")).to_be_visible()
     assert begun(lab) == []
@@ -370,13 +369,13 @@ def test_errors_of_the_launch_line_and_excluded_data_are_found_before_the_submit
 
     rate.fill("0.5")
     arguments.fill("--amp")
-    expect(shown.get_by_role("button", name="Submit anyway")).to_have_count(0, timeout=LONG)
-    expect(shown).to_contain_text("names `data/train.csv` (train.py, line 5)", timeout=LONG)
+    expect(shown.get_by_role("button", name="Submit anyway")).to_have_count(0)
+    expect(shown).to_contain_text("names `data/train.csv` (train.py, line 5)")
     (lab.root / ".paiignore").write_text("!data/\n")
     shown.get_by_role("button", name="Submit", exact=True).click()
     view = page.get_by_role("group", name="Training job train_")
-    expect(view.locator(".jp-pai-Status").first).to_have_text("succeeded", timeout=LONG)
-    expect(view).to_contain_text("Namespace(lr=0.5, amp=True) 1,2", timeout=LONG)
+    expect(view.locator(".jp-pai-Status").first).to_have_text("succeeded")
+    expect(view).to_contain_text("Namespace(lr=0.5, amp=True) 1,2")
     expect(shown.get_by_label("Arguments", exact=True)).to_have_value("--amp")
 
 
@@ -395,12 +394,12 @@ def test_roles_are_edited_and_submitted(lab: Lab, page: Page) -> None:
     added.get_by_label("Role", exact=True).fill("1 bad")
     added = shown.get_by_role("group", name="1 bad")
     added.get_by_label("Command").fill("echo serves as $JUPYTER_PAI_ROLE")
-    expect(added.get_by_label("Role", exact=True)).to_have_attribute("aria-invalid", "true", timeout=LONG)
+    expect(added.get_by_label("Role", exact=True)).to_have_attribute("aria-invalid", "true")
     added.get_by_label("Role", exact=True).fill("ps")
     assert faults(page, ".jp-pai-Train") == []
     shown.get_by_role("button", name=re.compile("^(Save and s|S)ubmit")).click()
     view = page.get_by_role("group", name="Training job roles_")
-    expect(view.locator(".jp-pai-Status").first).to_have_text("succeeded", timeout=LONG)
+    expect(view.locator(".jp-pai-Status").first).to_have_text("succeeded")
     (job,) = begun(lab)
     assert job["spec"]["roles"] == [
         job["spec"]["roles"][0] | {"name": "worker", "count": 2, "command": ""},

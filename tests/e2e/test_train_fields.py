@@ -13,7 +13,6 @@ from ..conftest import ROOT, until
 from ..fakes.alibaba import StandIn
 from .conftest import Lab, execute
 
-LONG = 180_000
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 GPUS = ["ecs.gn6i-c4g1.xlarge", "ecs.gn6v-c8g1.2xlarge"]
 
@@ -28,11 +27,11 @@ def opened(page: Page, lab: Lab, *parts: str) -> Locator:
     """Open the form of a script with the profile of the platform and these sections expanded."""
     (lab.root / "train.py").write_text("print(1)")
     page.goto(f"{lab.url}/lab?reset&token={lab.token}")
-    page.locator('.jp-SideBar [data-id="jp-pai-train"]').wait_for(timeout=LONG)
-    page.locator(".jp-Launcher").wait_for(timeout=LONG)  # It takes the focus when it opens.
+    page.locator('.jp-SideBar [data-id="jp-pai-train"]').wait_for()
+    page.locator(".jp-Launcher").wait_for()  # It takes the focus when it opens.
     execute(page, "jupyter-pai:train", path="train.py")
     form = page.locator(".jp-pai-Train")
-    form.get_by_label("Profile", exact=True).select_option("pai", timeout=LONG)
+    form.get_by_label("Profile", exact=True).select_option("pai")
     for part in parts:
         form.locator("summary", has_text=part).click()
     return form
@@ -60,11 +59,11 @@ def test_instance_type_and_image_of_the_platform_are_selected(
     pai.faults.add("refused", "dlc:ListEcsSpecs", count=1, status=403)
     form = opened(page, lab, "Machine")
     box = form.locator(".jp-pai-Instances")
-    expect(box.get_by_role("alert")).to_contain_text("refused by the test", timeout=LONG)
+    expect(box.get_by_role("alert")).to_contain_text("refused by the test")
     box.get_by_role("button", name="Refresh").click()
     table = box.get_by_role("table", name="Instance types")
     row = table.locator('[data-type="ecs.gn6v-c8g1.2xlarge"]')
-    expect(row).to_contain_text("1 × V100 (16 GiB)", timeout=LONG)
+    expect(row).to_contain_text("1 × V100 (16 GiB)")
     expect(row).to_contain_text("spot: 40 % of the price")
     expect(box).to_contain_text("Pricing unavailable")
     expect(box.get_by_role("region", name="Quotas")).to_contain_text("64 cores")
@@ -95,7 +94,7 @@ def test_instance_type_and_image_of_the_platform_are_selected(
     expect(box.get_by_role("button", name="Refresh")).to_be_focused()
     picker = form.locator(".jp-pai-Images")
     picker.get_by_role("button", name="Select image…").press("Enter")
-    picker.get_by_label("Framework").select_option("PyTorch", timeout=LONG)
+    picker.get_by_label("Framework").select_option("PyTorch")
     picker.get_by_label("Accelerator").select_option("GPU")
     images = picker.get_by_role("radiogroup", name="Images")
     expect(images).not_to_contain_text("CPU")
@@ -115,7 +114,7 @@ def test_instance_type_and_image_of_the_platform_are_selected(
     # Favorites are stored.
     form = opened(page, lab, "Machine")
     star = form.get_by_role("button", name=f"Favorite: {GPUS[0]}")
-    expect(star).to_have_attribute("aria-pressed", "true", timeout=LONG)
+    expect(star).to_have_attribute("aria-pressed", "true")
 
 
 def test_options_follow_their_schema_and_uris_are_completed(
@@ -140,9 +139,9 @@ def test_options_follow_their_schema_and_uris_are_completed(
     limit.fill("1e-1")
     expect(limit).to_have_value("1e-1")
     # The engine checks combinations of fields; its error appears at the field.
-    expect(limit).to_have_accessible_description(re.compile("^discount_limit requires the strategy"), timeout=LONG)
+    expect(limit).to_have_accessible_description(re.compile("^discount_limit requires the strategy"))
     spot.get_by_label("Strategy").select_option("SpotWithPriceLimit")
-    expect(limit).to_have_accessible_description(LIMIT, timeout=LONG)
+    expect(limit).to_have_accessible_description(LIMIT)
     settings = form.get_by_label("Platform settings")
     settings.fill('{"EnableRDMA": ')
     expect(settings).to_have_accessible_description(re.compile("^Must be JSON"))
@@ -154,9 +153,9 @@ def test_options_follow_their_schema_and_uris_are_completed(
     field = inputs.get_by_role("combobox", name="Location of train")
     result = inputs.get_by_role("option")
     field.fill("os")
-    expect(result).to_have_text([bucket], timeout=LONG)
+    expect(result).to_have_text([bucket])
     field.fill(f"{bucket}fields/t")
-    expect(result).to_have_text(["train/", "trial.csv"], timeout=LONG)
+    expect(result).to_have_text(["train/", "trial.csv"])
     assert faults(page) == []
     field.press("Tab")
     expect(field).to_have_value(f"{bucket}fields/tr")
@@ -165,7 +164,7 @@ def test_options_follow_their_schema_and_uris_are_completed(
     expect(result.first).to_have_attribute("aria-selected", "true")
     field.press("Enter")
     expect(field).to_have_value(f"{bucket}fields/train/")
-    expect(result).to_have_text(["a.csv", "b.csv"], timeout=LONG)
+    expect(result).to_have_text(["a.csv", "b.csv"])
     field.press("Escape")
     expect(result).to_have_count(0)
     # An incomplete value is kept when its section is collapsed and expanded.
@@ -177,20 +176,20 @@ def test_options_follow_their_schema_and_uris_are_completed(
     expect(inputs.get_by_placeholder("path or URI")).to_have_value(f"{bucket}fields/train/")
     name.fill("train")
     field.fill("her")
-    expect(result).to_have_text(["here/"], timeout=LONG)
+    expect(result).to_have_text(["here/"])
     result.first.click()
     expect(field).to_have_value("here/")
     field.fill("nowhere://x/")
     expect(field).to_have_accessible_description(
-        re.compile("^PAI does not support nowhere://[^:]*Known are: (?!.*Known)"), timeout=LONG
+        re.compile("^PAI does not support nowhere://[^:]*Known are: (?!.*Known)")
     )
     field.fill("oss://another-bucket/")
-    expect(field).to_have_accessible_description(re.compile("another-bucket"), timeout=LONG)
+    expect(field).to_have_accessible_description(re.compile("another-bucket"))
     expect(result).to_have_count(0)
     inputs.get_by_role("button", name="Remove train").click()
     expect(inputs.get_by_role("button", name="Add input")).to_be_focused()
     expect(inputs.get_by_role("combobox")).to_have_count(0)
-    expect(form.get_by_text(re.compile("needs? attention"))).to_have_count(0, timeout=LONG)
+    expect(form.get_by_text(re.compile("needs? attention"))).to_have_count(0)
     assert faults(page) == []
 
 

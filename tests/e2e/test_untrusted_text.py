@@ -12,7 +12,7 @@ from typing import Any
 from playwright.sync_api import Dialog, Locator, Page, expect
 
 from .conftest import Lab, execute
-from .test_job_view import LONG, VIEW, status
+from .test_job_view import VIEW, status
 from .test_overview import EVIL, view
 
 # A policy that a site may set for JupyterLab, which needs `eval` and inline styles.
@@ -96,41 +96,41 @@ def test_texts_of_a_job_are_not_interpreted(lab: Lab, page: Page, tmp_path: Path
     nothing_has_run()
     shown.get_by_role("tab", name="Logs").click()
     for text in CORPUS:
-        expect(shown.locator(".jp-pai-Log-text")).to_contain_text(text, timeout=LONG)
+        expect(shown.locator(".jp-pai-Log-text")).to_contain_text(text)
     shown.get_by_role("tab", name="Metrics").click()
     for text in (EVIL, *CORPUS):
-        expect(shown.locator(figure(text))).to_have_count(1, timeout=LONG)
+        expect(shown.locator(figure(text))).to_have_count(1)
     nothing_has_run()
     shown.get_by_role("tab", name="Outputs").click()
     files = shown.locator('.jp-pai-Channel[data-channel="model"] .jp-pai-Files-path button')
-    expect(files).to_have_count(len(CORPUS), timeout=LONG)
+    expect(files).to_have_count(len(CORPUS))
     for text in CORPUS:
         button = files.filter(has_text=re.compile(f"^{re.escape(text)}$"))
         button.click()
-        expect(shown.get_by_label(text, exact=True).last).to_have_text(text, timeout=LONG)
+        expect(shown.get_by_label(text, exact=True).last).to_have_text(text)
     shown.get_by_role("tab", name="Events").click()
-    expect(shown.locator("tbody")).to_contain_text("failed", timeout=LONG)
+    expect(shown.locator("tbody")).to_contain_text("failed")
     nothing_has_run()
 
     # The list, a comparison, a tab's title, and the notification at the end of a job.
     execute(page, "jupyter-pai:show-jobs")
     rows = page.locator(".jp-pai-JobRow-name")
-    expect(rows.filter(has_text=EVIL)).to_have_count(1, timeout=LONG)
+    expect(rows.filter(has_text=EVIL)).to_have_count(1)
     page.get_by_role("listbox", name="Jobs").focus()
     page.keyboard.press("Control+a")
     page.get_by_role("button", name="Compare").click()
     compare = page.get_by_role("group", name="Job comparison")
     for text in (EVIL, CORPUS[1], CORPUS[2]):
-        expect(compare).to_contain_text(text, timeout=LONG)
+        expect(compare).to_contain_text(text)
     # One chart for both jobs, with both jobs named for each metric.
-    expect(compare.locator(figure(CORPUS[0]))).to_have_count(1, timeout=LONG)
+    expect(compare.locator(figure(CORPUS[0]))).to_have_count(1)
     metrics = compare.get_by_role("region", name="Metrics").locator("tbody tr", has_text=CORPUS[0]).first
-    expect(metrics.locator("td")).to_contain_text(["1.5", "1.5"], timeout=LONG)
+    expect(metrics.locator("td")).to_contain_text(["1.5", "1.5"])
     nothing_has_run()
     compare.get_by_role("button", name=CORPUS[1], exact=True).first.click()
-    expect(page.locator("#jp-main-dock-panel .lm-TabBar-tab", has_text=CORPUS[1])).to_be_visible(timeout=LONG)
+    expect(page.locator("#jp-main-dock-panel .lm-TabBar-tab", has_text=CORPUS[1])).to_be_visible()
     late = submit(lab, name=CORPUS[7], command="exit 4")
-    expect(page.locator(".jp-toast-message", has_text=CORPUS[7][:30])).to_be_visible(timeout=LONG)
+    expect(page.locator(".jp-toast-message", has_text=CORPUS[7][:30])).to_be_visible()
     nothing_has_run()
     assert len({job, other, late}) == 3
     # The policy is active: injected HTML is reported.
@@ -139,14 +139,14 @@ def test_texts_of_a_job_are_not_interpreted(lab: Lab, page: Page, tmp_path: Path
 
 
 def _overview(shown: Locator) -> None:
-    expect(shown.locator(f"{VIEW}-log")).to_contain_text(CORPUS[-1], timeout=LONG)
+    expect(shown.locator(f"{VIEW}-log")).to_contain_text(CORPUS[-1])
     expect(shown.locator(f"{VIEW}-name")).to_have_text(EVIL)
     expect(shown.locator(f"{VIEW}-metrics")).to_contain_text(f"{EVIL} 1")
     for section in ("Hyperparameters", "Inputs and outputs", "Job", "Provenance", "Export as code"):
         shown.locator("summary", has_text=section).click()
-    expect(shown.locator(".jp-pai-Code-text")).to_contain_text("<script>", timeout=LONG)
+    expect(shown.locator(".jp-pai-Code-text")).to_contain_text("<script>")
     expect(shown.get_by_role("list", name="Labels")).to_contain_text(CORPUS[4])
-    expect(shown.get_by_text("Code digest")).to_be_visible(timeout=LONG)
+    expect(shown.get_by_text("Code digest")).to_be_visible()
     shown.get_by_role("button", name="Edit and rerun").click()
-    expect(shown.get_by_role("form").locator("label[for]", has_text="ontoggle")).to_have_count(1, timeout=LONG)
+    expect(shown.get_by_role("form").locator("label[for]", has_text="ontoggle")).to_have_count(1)
     shown.get_by_role("button", name="Edit and rerun").click()

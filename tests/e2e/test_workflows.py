@@ -12,7 +12,6 @@ from .accessibility import cut_off, faults, unreachable
 from .conftest import Lab, execute
 from .test_jobs import waiting
 
-LONG = 180_000
 # Texts of users are drawn as they are.
 HOSTILE = "note.kind == '\\\"]--><script>alert(1)</script>'"
 
@@ -49,11 +48,11 @@ def digits(lab: Lab, wait: str = "true") -> str:
 def opened(page: Page, lab: Lab, run: str) -> Locator:
     """Open the tab of a run, and return its view."""
     page.goto(f"{lab.url}/lab?reset&token={lab.token}")
-    page.wait_for_selector(".jp-Launcher", timeout=LONG)
-    expect(page.locator("#jupyterlab-splash")).to_have_count(0, timeout=LONG)  # It takes the focus at its end.
+    page.wait_for_selector(".jp-Launcher")
+    expect(page.locator("#jupyterlab-splash")).to_have_count(0)  # It takes the focus at its end.
     execute(page, "jupyter-pai:open-workflow", id=run)
     view = page.locator(".jp-MainAreaWidget .jp-pai-Workflow")
-    view.wait_for(timeout=LONG)
+    view.wait_for()
     return view
 
 
@@ -65,7 +64,7 @@ def test_graph_is_live_and_its_steps_open_their_jobs(lab: Lab, page: Page, tmp_p
     page.on("dialog", lambda dialog: pytest.fail(dialog.message))
     run = digits(lab, waiting(tmp_path))
     view = opened(page, lab, run)
-    expect(node(view, "publish")).to_have_attribute("data-status", "running", timeout=LONG)
+    expect(node(view, "publish")).to_have_attribute("data-status", "running")
     expect(node(view, "tune")).to_contain_text("false: 0.97 <= 0.9")
     expect(node(view, "tune")).to_contain_text("⊘")
     expect(node(view, "report")).to_contain_text("not decided")
@@ -77,7 +76,7 @@ def test_graph_is_live_and_its_steps_open_their_jobs(lab: Lab, page: Page, tmp_p
     assert drawn
     place = drawn.get_attribute("transform")
     (tmp_path / "go").touch()
-    expect(view.locator('header [data-status="succeeded"]')).to_be_visible(timeout=LONG)
+    expect(view.locator('header [data-status="succeeded"]')).to_be_visible()
     assert drawn.get_attribute("data-status") == "succeeded" and drawn.get_attribute("transform") == place
     expect(node(view, "report")).to_contain_text("note.kind = <b>bold</b>")
     expect(view.locator(".jp-pai-Job-head")).to_contain_text("5 of 5 steps ended")
@@ -100,13 +99,13 @@ def test_graph_is_live_and_its_steps_open_their_jobs(lab: Lab, page: Page, tmp_p
     node(view, "publish").focus()
     page.keyboard.press("Enter")
     job = page.get_by_role("group", name="Training job digits-publish")
-    job.get_by_role("button", name=f"Step publish of workflow {run}").click(timeout=LONG)
+    job.get_by_role("button", name=f"Step publish of workflow {run}").click()
     expect(view).to_be_visible()
 
     # The list has one row for the run, and its jobs one by one while it is filtered.
     page.locator('.jp-SideBar [data-id="jp-pai-jobs"]').click()
     rows = page.locator(".jp-pai-JobRow")
-    expect(rows).to_have_count(1, timeout=LONG)
+    expect(rows).to_have_count(1)
     expect(rows).to_contain_text("Workflow digits")
     expect(rows).to_contain_text("succeeded · 5 of 5 steps")
     page.get_by_label("Search by name").fill("digits")
@@ -138,24 +137,24 @@ def test_output_of_a_cell_is_stopped_and_resumed(lab: Lab, page: Page, tmp_path:
     lab.write("run.ipynb", "1", outputs=[output])
     page.goto(f"{lab.url}/lab/tree/run.ipynb?reset&token={lab.token}")
     view = page.locator(".jp-OutputArea .jp-pai-Workflow")
-    expect(node(view, "wait")).to_have_attribute("data-status", "running", timeout=LONG)
+    expect(node(view, "wait")).to_have_attribute("data-status", "running")
     view.get_by_role("button", name="Stop").click()
     page.locator(".jp-Dialog").get_by_role("button", name="Stop").click()
-    expect(view.locator('header [data-status="stopped"]')).to_be_visible(timeout=LONG)
+    expect(view.locator('header [data-status="stopped"]')).to_be_visible()
     (tmp_path / "go").touch()
     view.get_by_role("button", name="Resume").click()
-    expect(view.locator('header [data-status="succeeded"]')).to_be_visible(timeout=LONG)
+    expect(view.locator('header [data-status="succeeded"]')).to_be_visible()
 
     # Steps that need too many others, and more steps than a graph shows.
     before = [f"s{n}" for n in range(16)]
     dense = run_workflow(lab, "dense", *(step(f"s{n}", "exit 3", needs=before[:n]) for n in range(16)))
     execute(page, "jupyter-pai:open-workflow", id=dense)
     view = page.locator(".jp-MainAreaWidget .jp-pai-Workflow[aria-label='Workflow dense']")
-    expect(view.locator("tbody tr")).to_have_count(16, timeout=LONG)
+    expect(view.locator("tbody tr")).to_have_count(16)
     expect(view).to_contain_text("too many others")
     many = run_workflow(lab, "many", step("s0", "exit 3"), *(step(f"s{n}", needs=["s0"]) for n in range(1, 62)))
     execute(page, "jupyter-pai:open-workflow", id=many)
     view = page.locator(".jp-MainAreaWidget .jp-pai-Workflow[aria-label='Workflow many']")
-    expect(view.locator("tbody tr")).to_have_count(62, timeout=LONG)
+    expect(view.locator("tbody tr")).to_have_count(62)
     expect(view.get_by_role("button", name="Graph")).to_be_disabled()
     expect(view).to_contain_text("up to 60 steps")

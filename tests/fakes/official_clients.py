@@ -13,6 +13,7 @@ from alibabacloud_paistudio20220112 import models
 from alibabacloud_paistudio20220112.client import Client as StudioClient
 from alibabacloud_tea_openapi.models import Config
 
+from ..support.waiting import PATIENCE
 from .alibaba import AccessKey, StandIn
 
 __all__ = [
@@ -107,7 +108,7 @@ def dlc_finished(pai: StandIn, job_id: str) -> dict[str, Any]:
 
 
 def _ended(get: Callable[[], dict[str, Any]], statuses: set[str]) -> dict[str, Any]:
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while True:
         reply = get()
         if reply["Status"] in statuses:

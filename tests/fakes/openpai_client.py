@@ -9,12 +9,13 @@ from typing import Any, Self
 
 import httpx
 
+from ..support.waiting import PATIENCE
 from .openpai import OpenPai
 
 __all__ = ["Client", "document", "eventually", "role"]
 
 
-def eventually(check: Callable[[], bool], seconds: float = 60) -> None:
+def eventually(check: Callable[[], bool], seconds: float = PATIENCE) -> None:
     """Return as soon as a check passes. Raises AssertionError after the seconds."""
     end = time.monotonic() + seconds
     while not check():
@@ -26,7 +27,7 @@ class Client:
     """A user of a server, logged in."""
 
     def __init__(self, server: OpenPai, user: str = "admin") -> None:
-        self.http = httpx.Client(base_url=f"{server.url}/rest-server/api/v2", timeout=30, trust_env=False)
+        self.http = httpx.Client(base_url=f"{server.url}/rest-server/api/v2", timeout=PATIENCE, trust_env=False)
         self.login = self.http.post("/authn/basic/login", json={"username": user, "password": "password"})
         self.http.headers["Authorization"] = f"Bearer {self.login.json()['token']}"
         self.user = user

@@ -14,6 +14,7 @@ from alibabacloud_tea_openapi.models import OpenApiRequest, Params
 from alibabacloud_tea_util.models import RuntimeOptions
 from Tea.exceptions import TeaException
 
+from ..support.waiting import PATIENCE
 from .alibaba import StandIn, stand_in
 from .official_clients import dlc, dlc_finished, dlc_job, dlc_submitted
 
@@ -27,7 +28,7 @@ def pai(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
 
 def until(check: Callable[[], Any]) -> Any:
     """Return the first true result of a check."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while not (result := check()):
         assert time.monotonic() < end
         time.sleep(0.02)

@@ -14,6 +14,7 @@ from alibabacloud_pai_dlc20201203 import models
 from alibabacloud_paistudio20220112.models import ListQuotaWorkloadsRequest
 from Tea.exceptions import TeaException
 
+from ..support.waiting import PATIENCE
 from .alibaba import StandIn, stand_in
 from .alibaba.clock import iso
 from .official_clients import dlc, dlc_submitted, studio
@@ -148,7 +149,7 @@ def test_running_job_has_metrics_a_terminal_and_a_share_of_its_quota(pai: StandI
     sizes = {"EcsSpec": None, "ResourceConfig": {"CPU": "3", "GPU": "1", "Memory": "2Gi"}}
     job_id = dlc_submitted(pai, "sleep 1000", ResourceId="quota1stand", spec=sizes)
     usage = models.GetJobMetricsRequest(metric_type="MemoryUsage", time_step="10s")
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while not any(row.metrics for row in client.get_job_metrics(job_id, usage).body.pod_metrics):
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -158,7 +159,7 @@ def test_running_job_has_metrics_a_terminal_and_a_share_of_its_quota(pai: StandI
     wrong = models.GetJobMetricsRequest(metric_type="Memory")
     assert refused(client.get_job_metrics, job_id, wrong) == "InvalidMetricType"
     url = client.get_web_terminal(job_id, row.pod_id, models.GetWebTerminalRequest()).body.web_terminal_url
-    terminal, text = websocket.create_connection(url, timeout=30), ""
+    terminal, text = websocket.create_connection(url, timeout=PATIENCE), ""
     terminal.send(json.dumps({"operation": "stdin", "data": "echo $((40 + 2))\n"}))
     while "42" not in text:
         text += json.loads(terminal.recv())["data"]

@@ -12,6 +12,7 @@ import oss2
 import pytest
 import requests
 
+from ..support.waiting import PATIENCE
 from .alibaba import AccessKey, StandIn
 from .alibaba.blobs import Writer
 
@@ -130,13 +131,13 @@ def test_objects_are_appended_and_copied(bucket: Any, pai: StandIn) -> None:
 def test_presigned_urls_are_checked(bucket: Any) -> None:
     bucket.put_object("a b", b"hello")
     address = bucket.sign_url("GET", "a b", 60)
-    assert requests.get(address, timeout=10).content == b"hello"
-    assert requests.get(address.replace("a%20b", "b"), timeout=10).status_code == 403
+    assert requests.get(address, timeout=PATIENCE).content == b"hello"
+    assert requests.get(address.replace("a%20b", "b"), timeout=PATIENCE).status_code == 403
     put = bucket.sign_url("PUT", "new", 60, headers={"Content-Type": "text/x"})
-    assert requests.put(put, b"x", headers={"Content-Type": "text/x"}, timeout=10).status_code == 200
-    assert requests.put(put, b"x", headers={"Content-Type": "text/y"}, timeout=10).status_code == 403
+    assert requests.put(put, b"x", headers={"Content-Type": "text/x"}, timeout=PATIENCE).status_code == 200
+    assert requests.put(put, b"x", headers={"Content-Type": "text/y"}, timeout=PATIENCE).status_code == 403
     over = bucket.sign_url("GET", "a b", -20)
-    assert "expired" in requests.get(over, timeout=10).text
+    assert "expired" in requests.get(over, timeout=PATIENCE).text
 
 
 def test_bucket_reports_location_info_and_size(pai: StandIn) -> None:
@@ -177,7 +178,7 @@ def test_virtual_host_urls_are_accepted(pai: StandIn) -> None:
     bucket = oss2.Bucket(oss2.Auth(pai.key.id, pai.key.secret), endpoint, pai.bucket)
     address = bucket.sign_url("PUT", "a/b", 60).replace(f"{pai.bucket}.oss.test", "127.0.0.1")
     host = {"Host": f"{pai.bucket}.oss.test"}
-    assert requests.put(address, b"1", headers=host, timeout=10).status_code == 200
+    assert requests.put(address, b"1", headers=host, timeout=PATIENCE).status_code == 200
     assert pai.objects.read("a/b") == b"1"
 
 

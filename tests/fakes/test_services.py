@@ -21,6 +21,7 @@ from alibabacloud_tea_openapi.models import Config, OpenApiRequest, Params
 from alibabacloud_tea_util.models import RuntimeOptions
 from Tea.exceptions import TeaException
 
+from ..support.waiting import PATIENCE
 from .alibaba import AccessKey, StandIn
 from .official_clients import dlc, finished, job, studio, submitted, workspace
 
@@ -74,7 +75,7 @@ def test_repeated_nonce_is_rejected(pai: StandIn) -> None:
 
     def send(**more: str) -> tuple[int, str]:
         address = f"{pai.url}/api/v1/trainingjobs?PageSize=7"
-        reply = requests.get(address, headers=headers | {"Authorization": signed} | more, timeout=10)
+        reply = requests.get(address, headers=headers | {"Authorization": signed} | more, timeout=PATIENCE)
         assert reply.headers["x-acs-request-id"] == reply.json()["RequestId"]
         return reply.status_code, reply.json().get("Code", "")
 
@@ -181,7 +182,7 @@ def test_multi_node_jobs_fail_and_stop(pai: StandIn) -> None:
         pai, "echo kept > /ml/output/model/k; echo up; sleep 1000",
         OutputChannels=[{"Name": "model", "OutputUri": f"oss://{pai.bucket}/stopped/"}],
     )  # fmt: skip
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while pai.objects.keys("stopped/") == []:  # Outputs are there while it runs.
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -238,11 +239,11 @@ def test_tensorboards_start_stop_and_are_limited(pai: StandIn) -> None:
     assert refused(client.create_tensorboard, create()) == (400, "TensorboardLimitExceeded")
     get = dlc_models.GetTensorboardRequest(workspace_id=pai.workspace_id)
     assert client.get_tensorboard(ids[0], get).body.status == "Creating"
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE
     while (board := client.get_tensorboard(ids[0], get).body).status != "Running":
         assert time.monotonic() < end
     statuses = []
-    while (reply := requests.get(board.tensorboard_url, timeout=10)).status_code != 200:
+    while (reply := requests.get(board.tensorboard_url, timeout=PATIENCE)).status_code != 200:
         statuses.append(reply.status_code)
     assert set(statuses) == {502} and ids[0] in reply.text
     client.stop_tensorboard(ids[0], dlc_models.StopTensorboardRequest(workspace_id=pai.workspace_id))
@@ -257,7 +258,7 @@ def test_tensorboards_start_stop_and_are_limited(pai: StandIn) -> None:
     client.create_tensorboard(create())
     pai.set_clock(80)
     shared = client.get_tensorboard_shared_url(ids[1], dlc_models.GetTensorboardSharedUrlRequest())
-    assert requests.get(shared.body.tensorboard_shared_url, timeout=10).status_code == 200
+    assert requests.get(shared.body.tensorboard_shared_url, timeout=PATIENCE).status_code == 200
     running = dlc_models.ListTensorboardsRequest(workspace_id=pai.workspace_id, status="Running")
     assert client.list_tensorboards(running).body.total_count == 5
     client.delete_tensorboard(ids[1], dlc_models.DeleteTensorboardRequest(workspace_id=pai.workspace_id))

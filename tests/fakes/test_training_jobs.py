@@ -15,6 +15,7 @@ import pytest
 from alibabacloud_paistudio20220112 import models
 
 from ..support.confinement import no_namespaces
+from ..support.waiting import PATIENCE
 from .alibaba import StandIn, launch, stand_in
 from .official_clients import finished, studio, submitted
 
@@ -71,7 +72,7 @@ def test_job_waits_for_its_quota(pai: StandIn) -> None:
     client = studio(pai)
     resource = {"InstanceCount": 1, "InstanceSpec": {"CPU": "60", "Memory": "8"}}
     first = submitted(pai, "sleep 1000", ComputeResource=resource | {"ResourceId": "quota1stand"})
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while client.get_training_job(first).body.status != "Running":
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -151,7 +152,7 @@ def test_closing_the_fake_ends_its_jobs(tmp_path: Path) -> None:
                 time.sleep(0.02)
             pai.end()
             assert late.exception() is not None
-    end = time.monotonic() + 10
+    end = time.monotonic() + PATIENCE
     while running():
         assert time.monotonic() < end
         time.sleep(0.02)

@@ -60,15 +60,15 @@ def test_second_gpu_job_waits_for_the_first(engine: EmbeddedClient, folder: Path
         for gate in gates
     )
     index = nvml.gpus()[0].index
-    until(lambda: first.logs() == f"devices 1 {index}\n", 120)
+    until(lambda: first.logs() == f"devices 1 {index}\n")
     until(lambda: second.status == "queued")
     assert not any(kind["available"] for kind in engine.call("instances")["instances"] if kind["gpu"])
     usage = engine._context.service.home.job(first.id).path / "usage"
     # A gigabyte of memory and a GPU that works are seen in the samples.
-    until(lambda: any(gpu > 50 and memory > 1 << 30 for *_, gpu, memory in samples(usage)), 120)
+    until(lambda: any(gpu > 50 and memory > 1 << 30 for *_, gpu, memory in samples(usage)))
     gates[0].touch()
     assert first.wait().status == "succeeded", first.logs()
-    until(lambda: second.logs() == f"devices 1 {index}\n", 120)
+    until(lambda: second.logs() == f"devices 1 {index}\n")
     gates[1].touch()
     assert second.wait().status == "succeeded"
 

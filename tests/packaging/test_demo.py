@@ -13,7 +13,7 @@ from urllib.request import urlopen
 
 from jupyter_pai.jobs.state_dir import Home
 
-from ..conftest import ROOT, until
+from ..conftest import PATIENCE, ROOT, until
 
 
 def demo(name: str, environment: dict[str, str]) -> Path:
@@ -67,5 +67,5 @@ def test_lab_opens_on_the_tutorial(home: Home) -> None:
         assert until(tutorial)["type"] == "notebook"
     finally:
         lab.terminate()
-        output, _ = lab.communicate(timeout=60)
+        output, _ = lab.communicate(timeout=PATIENCE)
     assert b"lab/tree/tutorial.ipynb" in output

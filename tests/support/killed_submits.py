@@ -15,7 +15,7 @@ from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.engine.watcher.timings import Timings
 from jupyter_pai.jobs.state_dir import Home
 
-from ..conftest import until
+from ..conftest import PATIENCE, until
 
 __all__ = ["after_restart", "no_writes", "only_job", "submitting"]
 
@@ -44,7 +44,7 @@ def submitting(folder: Path, *words: str) -> Iterator[Callable[[Callable[[], obj
 @contextmanager
 def no_writes(home: Home) -> Iterator[sqlite3.Connection]:
     """Let no process write into the database."""
-    with closing(sqlite3.connect(home.database, timeout=30, isolation_level=None)) as database:
+    with closing(sqlite3.connect(home.database, timeout=PATIENCE, isolation_level=None)) as database:
         database.execute("BEGIN IMMEDIATE")
         yield database
 

@@ -15,6 +15,8 @@ from typing import Any
 
 from uv import find_uv_bin
 
+from .waiting import PATIENCE
+
 __all__ = ["python_with", "run_script"]
 
 
@@ -40,7 +42,7 @@ def run_script(python: Path, script: str, arguments: dict[str, str], home: Path,
     environment = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", **variables}
     done = subprocess.run(
         [str(python), "-W", "ignore", "-c", text, json.dumps(arguments)],
-        env=environment, cwd=home, capture_output=True, text=True, timeout=200, check=False,
+        env=environment, cwd=home, capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     output, _, last = done.stdout.rstrip().rpartition("\n")

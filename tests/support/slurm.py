@@ -203,7 +203,7 @@ class SlurmCluster:
     def start_controller(self, *, forget: bool = False) -> None:
         """Start the controller. `forget`: without its jobs."""
         self._start("ctld", ["slurmctld", "-D", *(["-c"] if forget else [])])
-        until(lambda: "UP" in self.run("scontrol", "ping"), 60)
+        until(lambda: "UP" in self.run("scontrol", "ping"))
 
     def start_node(self, name: str, prefix: Sequence[str] = ()) -> None:
         """Start a node. `prefix`: a command that runs it."""

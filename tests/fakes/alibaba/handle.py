@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...support.waiting import PATIENCE
 from .dlc.handle import DlcJobs
 from .settings import Settings
 
@@ -52,7 +53,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     if process.stdin is None or process.stdin.closed:
         return
     try:
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()

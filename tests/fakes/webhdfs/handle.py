@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ...support.waiting import PATIENCE
 from .settings import Settings
 
 __all__ = ["WebHdfsServer", "web_hdfs"]
@@ -35,7 +36,7 @@ def web_hdfs(folder: Path, **settings: Any) -> Iterator[WebHdfsServer]:
         assert line, f"the stand-in did not start: {(folder / 'server.log').read_text()}"
         yield WebHdfsServer(folder, chosen.host, json.loads(line))
     finally:
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE)
 
 
 class WebHdfsServer:
@@ -93,7 +94,7 @@ class WebHdfsServer:
 
     def call(self, name: str, **arguments: Any) -> Any:
         """Execute a call by name."""
-        connection = http.client.HTTPConnection(self.host, self._ports["control"], timeout=60)
+        connection = http.client.HTTPConnection(self.host, self._ports["control"], timeout=PATIENCE)
         try:
             connection.request("POST", "/", json.dumps({"call": name, "arguments": arguments}))
             response = connection.getresponse()

@@ -20,7 +20,7 @@ import pytest
 import jupyter_pai
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import processes_of, script, until
+from ...conftest import PATIENCE, processes_of, script, until
 from ...support.bad_submits import FAILING, QUESTIONED, REFUSED, prepare
 from ...support.event_writers import accumulated
 
@@ -436,7 +436,7 @@ def test_delete_is_confirmed_on_a_terminal(cli: Cli, folder: Path, home: Home) -
             [sys.executable, "-m", "jupyter_pai", "delete", done["id"]], stdin=slave, stdout=subprocess.PIPE, text=True
         )
         os.write(master, answer.encode())
-        reply, _none = process.communicate(timeout=60)
+        reply, _none = process.communicate(timeout=PATIENCE)
         assert "Delete" in reply
         assert len(list(home.jobs.iterdir())) == left
         os.close(master)
@@ -484,7 +484,7 @@ def test_interrupt_detaches_from_the_job(cli: Cli, folder: Path, interrupts: sig
     assert process.stdout
     assert process.stdout.readline() == "up\n"
     process.send_signal(interrupts)
-    _out, err = process.communicate(timeout=60)
+    _out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     result = json.loads(cli("list", "--json").stdout)[0]
     assert result["status"] == "running"
@@ -541,7 +541,7 @@ def test_concurrent_followers_print_the_whole_log(cli: Cli, folder: Path) -> Non
     followers = [subprocess.Popen(line, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     until(lambda: json.loads(cli("show", result["id"], "--json").stdout)["metrics"])
     (folder / "go").touch()
-    texts = [follower.communicate(timeout=60)[0] for follower in followers]
+    texts = [follower.communicate(timeout=PATIENCE)[0] for follower in followers]
     assert texts[0] == texts[1] == texts[2]
     count = len(texts[0].splitlines())
     points = json.loads(cli("metrics", result["id"], "--json").stdout)["n"]["value"]

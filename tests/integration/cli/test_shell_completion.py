@@ -19,7 +19,7 @@ from jupyter_pai.config.toml_file import user_file
 from jupyter_pai.jobs.choices import StoredChoices, store_choices
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import submit
+from ...conftest import PATIENCE, submit
 
 ENABLE = 'eval "$(register-python-argcomplete jupyter jupyter-pai)"'
 # Calls the function that the user's bash calls for Tab, and prints its results and its exit status.
@@ -167,7 +167,7 @@ def test_completion_loads_neither_engine_nor_network(home: Home, folder: Path, e
 
 def test_tab_completes_a_line_in_bash(home: Home, folder: Path, path: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HISTFILE", "/dev/null")  # Else the commands are added to the developer's history.
-    shell = pexpect.spawn("bash", ["--norc", "--noprofile", "-i"], cwd=str(folder), encoding="utf-8", timeout=60)
+    shell = pexpect.spawn("bash", ["--norc", "--noprofile", "-i"], cwd=str(folder), encoding="utf-8", timeout=PATIENCE)
     shell.sendline("bind 'set bell-style none'; PS1='>'; " + ENABLE + "; echo re''ady")
     shell.expect_exact("ready")
     shell.send("jupyter pai profile li\t")

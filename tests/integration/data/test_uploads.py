@@ -15,7 +15,7 @@ import pytest
 
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import until
+from ...conftest import PATIENCE, until
 from ...fakes.alibaba import StandIn
 from ..server.real_server import RealServer
 
@@ -31,7 +31,7 @@ class Uploading:
         data = content if content is not None else None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"token {self.server.token}", "Content-Type": "application/octet-stream"}
         request = Request(f"{self.server.url}/pai/api/v1/{path}", data, headers, method=method)
-        with urlopen(request, timeout=30) as reply:
+        with urlopen(request, timeout=PATIENCE) as reply:
             return json.loads(reply.read())
 
     def refused(self, *arguments: Any, **more: Any) -> tuple[int, dict[str, Any]]:
@@ -56,7 +56,7 @@ class Uploading:
         query = "".join(f"&{name}={value}" for name, value in reach.items())
         headers = {"Authorization": f"token {self.server.token}"}
         address = f"{self.server.url}/pai/api/v1/data/file?uri={quote(results, safe='')}{query}"
-        with urlopen(Request(address, headers=headers), timeout=30) as reply:
+        with urlopen(Request(address, headers=headers), timeout=PATIENCE) as reply:
             return reply.read(), reply.headers
 
 

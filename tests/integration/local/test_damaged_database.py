@@ -18,7 +18,7 @@ from jupyter_pai.client.job import JobHandle
 from jupyter_pai.core.errors import StateError
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import end_jobs, keep_below, submit, until
+from ...conftest import PATIENCE, end_jobs, keep_below, submit, until
 from .damages import Rounds, known, make_ended_jobs
 
 
@@ -151,7 +151,7 @@ def test_running_engine_replaces_a_damaged_database(home: Home, damage: Callable
         damage(home.database)
         events = engine.call("events")["events"]
         (tmp_path / "go").touch()
-        handle.wait(timeout=60)
+        handle.wait(timeout=PATIENCE)
         assert (handle.status, handle.exit_code) == ("failed", 4)
         assert submit(engine, "echo new").wait().status == "succeeded"
         assert engine.call("list_jobs")["total"] == 15
@@ -374,7 +374,7 @@ def test_locked_database_allows_reads_and_loses_nothing(home: Home, tmp_path: Pa
             assert engine.call("show", job=handle.id)["status"] == "running"
             assert engine.call("list_jobs")["total"] == 14
             assert len(list(home.jobs.iterdir())) == 14
-        handle.wait(timeout=60)
+        handle.wait(timeout=PATIENCE)
         assert (handle.status, handle.exit_code) == ("failed", 4)
         assert submit(engine, "true").wait().status == "succeeded"
     finally:

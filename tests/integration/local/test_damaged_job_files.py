@@ -16,7 +16,7 @@ from jupyter_pai.config.toml_file import SettingsFile
 from jupyter_pai.core.errors import NotFound, SettingsError
 from jupyter_pai.jobs.state_dir import Home, JobFolder
 
-from ...conftest import submit, until
+from ...conftest import PATIENCE, submit, until
 from .supervised_job import fill, power_off
 
 
@@ -68,7 +68,7 @@ def test_damaged_job_file_fails_only_its_job(
 ) -> None:
     handle = left(name, content)
     try:
-        handle.wait(timeout=60)
+        handle.wait(timeout=PATIENCE)
         assert handle.status == "failed"
         assert reason in handle.reason
         assert submit(handle._client, "echo fine").wait().logs() == "fine\n"
@@ -84,7 +84,7 @@ def test_job_whose_folder_vanished_fails(engine: EmbeddedClient, home: Home) -> 
     until(lambda: handle.status == "running")
     power_off(handle.id)
     shutil.rmtree(home.job(handle.id).path)
-    handle.wait(timeout=60)
+    handle.wait(timeout=PATIENCE)
     if handle.status == "failed":  # The engine held its lease, and saw its death before that.
         assert "ended early" in handle.reason or "never started" in handle.reason
     with pytest.raises(NotFound, match="Cannot read the code"):
@@ -112,7 +112,7 @@ def test_job_folder_removed_between_engines_fails_the_job(home: Home) -> None:
     shutil.rmtree(home.job(info["id"]).path)
     engine = EmbeddedClient()
     try:
-        handle = JobHandle(info, engine).wait(timeout=60)
+        handle = JobHandle(info, engine).wait(timeout=PATIENCE)
         assert handle.status == "lost"
         assert str(home.job(handle.id).path) in handle.reason
         handle.delete()

@@ -78,7 +78,7 @@ def test_cell_has_a_job_of_its_own(
         CELL,
         """
         print("later")
-        done = job.wait(timeout=600)
+        done = job.wait(timeout=180)
         values = {name: columns["value"] for name, columns in done.metrics().to_dict().items()}
         steps = [point.step for point in job.metrics()["accuracy"]]
         result("first", same=done is job, status=job.status, ended=job.ended, code=job.exit_code, id=f"{job}",

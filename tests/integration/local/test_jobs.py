@@ -19,7 +19,7 @@ from jupyter_pai.client.job import JobHandle, job_failed
 from jupyter_pai.core.errors import BadInput, Conflict, NotFound, SpecError, StateError, Unsupported
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import processes_of, script, submit, until
+from ...conftest import PATIENCE, processes_of, script, submit, until
 
 
 def frame_of(handle: JobHandle) -> pandas.DataFrame:
@@ -384,7 +384,7 @@ def test_temporarily_full_disk_loses_nothing(
             handle.wait(timeout=2)
         (small_disk / "ballast").unlink()
         ballast.close()
-        assert handle.wait(timeout=60).status == "succeeded", (handle.reason, handle.logs()[-500:])
+        assert handle.wait(timeout=PATIENCE).status == "succeeded", (handle.reason, handle.logs()[-500:])
         assert handle.logs().count("\n") == 5001
         assert list(frame_of(handle)["value"]) == list(range(5000))
     finally:
@@ -402,10 +402,10 @@ def test_job_with_damaged_files_blocks_no_other(home: Home, tmp_path: Path) -> N
     series.write_text("no folder")
     engine = EmbeddedClient()
     try:
-        assert submit(engine, "echo fine").wait(timeout=30).status == "succeeded"
+        assert submit(engine, "echo fine").wait(timeout=PATIENCE).status == "succeeded"
         series.unlink()
         (tmp_path / "go").touch()
-        assert JobHandle(engine.call("show", job=broken.id), engine).wait(timeout=30).status == "succeeded"
+        assert JobHandle(engine.call("show", job=broken.id), engine).wait(timeout=PATIENCE).status == "succeeded"
     finally:
         engine.close()
 

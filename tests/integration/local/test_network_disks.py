@@ -20,7 +20,7 @@ from jupyter_pai.core import filesystem
 from jupyter_pai.core.errors import StateError
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import submit, until
+from ...conftest import PATIENCE, submit, until
 from ...support.confinement import no_locks, no_locks_at_all
 
 pytestmark = pytest.mark.usefixtures("code")
@@ -48,7 +48,7 @@ def test_network_disk_is_detected(tmp_path: Path) -> None:
     place = tmp_path / "with a blank 盘"
     place.mkdir()
     command = ["unshare", "-m", sys.executable, str(Path(__file__).with_name("fuse.py")), str(place)]
-    reply = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    reply = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
     assert reply == "fuse.sshfs fuse.sshfs \n"
 
 
@@ -84,7 +84,7 @@ def test_two_engines_share_jobs_on_a_network_disk(home: Home, monkeypatch: pytes
     try:
         handles = [submit(engines[n % 2], f"echo {n}") for n in range(10)]
         for n, handle in enumerate(handles):
-            other = JobHandle(handle.info, engines[1 - n % 2]).wait(timeout=60)
+            other = JobHandle(handle.info, engines[1 - n % 2]).wait(timeout=PATIENCE)
             assert (other.status, other.logs()) == ("succeeded", f"{n}\n")
     finally:
         for engine in engines:

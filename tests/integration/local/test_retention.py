@@ -28,7 +28,7 @@ from jupyter_pai.jobs.spec import parse_spec
 from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.jobs.store.store import Store
 
-from ...conftest import script, submit, until
+from ...conftest import PATIENCE, script, submit, until
 
 DAY = 86_400
 
@@ -180,7 +180,7 @@ def test_two_engines_prune_concurrently(engine: EmbeddedClient, home: Home) -> N
     code = "from jupyter_pai.client.connect import connect; print(connect().call('prune', body={'keep': 0}))"
     both = [subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) for _ in range(2)]
     for process in both:
-        _out, err = process.communicate(timeout=60)
+        _out, err = process.communicate(timeout=PATIENCE)
         assert (process.returncode, err) == (0, "")
     assert there(engine) == set()
     assert list(home.jobs.iterdir()) == []

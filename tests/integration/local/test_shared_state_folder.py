@@ -22,7 +22,7 @@ from jupyter_pai.core.host import VARIABLE, Process, boot_id
 from jupyter_pai.core.lease import SILENT
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import processes_of, submit, until
+from ...conftest import PATIENCE, processes_of, submit, until
 from ...support.confinement import own_locks
 from .supervised_job import power_off
 
@@ -211,7 +211,7 @@ def test_restarted_host_recognizes_its_own_jobs(shared: Home, waiting: dict[str,
         handle = JobHandle(waiting, engine)
         assert handle.status == "running"
         silence(folder / "lock")
-        handle.wait(timeout=60)
+        handle.wait(timeout=PATIENCE)
         assert handle.status == "failed"
         assert "the machine was restarted" in handle.reason
     finally:

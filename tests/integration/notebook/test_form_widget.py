@@ -18,6 +18,7 @@ from jupyter_pai.client.widgets.comm import CommServer
 from jupyter_pai.core.errors import BadInput, PaiError, SpecError
 from jupyter_pai.jobs.state_dir import Home
 
+from ...support.waiting import PATIENCE
 from .test_job_widget import WIDGET, Kernel
 
 SCRIPT = """\
@@ -276,9 +277,9 @@ def test_slow_kernel_sends_heartbeats(home: Home) -> None:
     may_answer, client, messages = threading.Event(), Slow(), queue.Queue[dict[str, Any]]()
     try:
         CommServer(client, messages.put).receive({"type": "call", "page": "p", "id": 1, "verb": "about"})
-        assert messages.get(timeout=30) == {"type": "heartbeat", "page": "p"}
+        assert messages.get(timeout=PATIENCE) == {"type": "heartbeat", "page": "p"}
         may_answer.set()
-        assert messages.get(timeout=30)["type"] == "result"
+        assert messages.get(timeout=PATIENCE)["type"] == "result"
     finally:
         may_answer.set()
         client.close()

@@ -20,7 +20,7 @@ from jupyter_pai.client.widgets.comm import CommServer, is_for_views
 from jupyter_pai.core.discovery import ServerInfo
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import submit, until
+from ...conftest import PATIENCE, submit, until
 from ..server.real_server import RealServer
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -43,7 +43,7 @@ class Kernel:
         self.manager.start_kernel(env=environment, cwd=str(folder))
         self.client = self.manager.client()
         self.client.start_channels()
-        self.client.wait_for_ready(timeout=60)
+        self.client.wait_for_ready(timeout=PATIENCE)
         self.heard: list[dict[str, Any]] = []
 
     def stop(self) -> None:
@@ -65,9 +65,9 @@ class Kernel:
 
     def listen(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """Return the next message of a kind."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
-            message: dict[str, Any] = self.client.get_iopub_msg(timeout=60)
+            message: dict[str, Any] = self.client.get_iopub_msg(timeout=PATIENCE)
             self.heard.append(message)
             if wanted(message):
                 return message

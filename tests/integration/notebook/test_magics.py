@@ -12,7 +12,7 @@ import pytest
 
 from binder.session import CellFailed, NotebookSession
 
-from ...conftest import until
+from ...conftest import PATIENCE, until
 from ...support.bad_submits import FAILING, QUESTIONED, REFUSED, prepare
 from ..server.real_server import RealServer
 
@@ -300,7 +300,7 @@ def _log(server: RealServer) -> str:
     from urllib.request import Request, urlopen
 
     request = Request(f"{server.url}/pai/api/v1/jobs/last/log", headers={"Authorization": f"token {server.token}"})
-    with urlopen(request, timeout=10) as reply:
+    with urlopen(request, timeout=PATIENCE) as reply:
         return str(reply.read().decode())
 
 

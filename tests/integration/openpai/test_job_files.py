@@ -19,7 +19,7 @@ from jupyter_pai.config.toml_file import user_file
 from jupyter_pai.core.errors import PaiError, SpecError
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import until
+from ...conftest import PATIENCE, until
 from ...fakes.openpai import OpenPai
 from ...support import containers
 from .conftest import log_in
@@ -88,7 +88,7 @@ def loaded(engine: EmbeddedClient, path: Path, **options: str) -> dict[str, Any]
 
 
 def run(engine: EmbeddedClient, spec: dict[str, Any]) -> JobHandle:
-    job = JobHandle(engine.submit(spec)["job"], engine).wait(timeout=60)
+    job = JobHandle(engine.submit(spec)["job"], engine).wait(timeout=PATIENCE)
     assert job.status == "succeeded", (job.reason, job.logs())
     return job
 
@@ -170,7 +170,7 @@ def test_document_of_any_job_can_be_edited(engine: EmbeddedClient, server: OpenP
     edited = text.replace("taskRoles:", "description: edited\ntaskRoles:")
     spec["options"] = {"document": edited}
     assert engine.preview(spec)["problems"] == []
-    job = JobHandle(engine.submit(spec, confirmed=True)["job"], engine).wait(timeout=60)
+    job = JobHandle(engine.submit(spec, confirmed=True)["job"], engine).wait(timeout=PATIENCE)
     assert job.status == "succeeded", (job.reason, job.logs())
     assert sent(server, job)["description"] == "edited"
     assert "hyper 1" in job.logs()
@@ -212,7 +212,7 @@ def test_secrets_of_a_file_are_masked_by_another_engine(
             until(lambda: "cannot be masked" in job.reason)
             assert "job file" in job.info["fix"]
             write(folder, text)
-        assert job.wait(timeout=60).status == "succeeded"
+        assert job.wait(timeout=PATIENCE).status == "succeeded"
         assert "the key is [secret secrets.key]" in job.logs(instance="worker-0")
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import until
+from ...conftest import PATIENCE, until
 from ...fakes.openpai import OpenPai, openpai
 from ...fakes.webhdfs import WebHdfsServer
 from ..server.real_server import RealServer
@@ -54,7 +54,7 @@ class Browser:
     def read(self, method: str, path: str, data: bytes | None = None) -> bytes:
         headers = {"Authorization": f"token {self.server.token}", "Content-Type": "application/octet-stream"}
         with urlopen(
-            Request(f"{self.server.url}/pai/api/v1/{path}", data, headers, method=method), timeout=30
+            Request(f"{self.server.url}/pai/api/v1/{path}", data, headers, method=method), timeout=PATIENCE
         ) as reply:
             return bytes(reply.read())
 

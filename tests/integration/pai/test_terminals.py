@@ -19,7 +19,7 @@ from jupyter_pai.commands import remote_shell
 from jupyter_pai.core.errors import Conflict, NotFound, Unsupported
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import submit, until
+from ...conftest import PATIENCE, submit, until
 from ...fakes.alibaba import StandIn
 from ...support.user_terminal import UserTerminal
 
@@ -126,7 +126,7 @@ def test_expired_terminal_url_is_not_printed(engine: EmbeddedClient, pai: StandI
         [sys.executable, "-c", ATTACH, url, "pai"],
         stdin=terminal.device, stdout=terminal.device, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    _out, wrong = process.communicate(timeout=30)
+    _out, wrong = process.communicate(timeout=PATIENCE)
     assert "BackendError: Cannot connect to the terminal: HTTP 403" in wrong
     assert "Token=" not in wrong
     job.stop()

@@ -24,11 +24,12 @@ from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.sdk.tikit.client import Client
 
 from ...fakes.tione import TiOne
+from ...support.waiting import PATIENCE
 from ..tione.conftest import engine as engine, timings as timings, tione as tione
 from .snippet_platforms import CODE, copy_snippet
 
 # Between two cells, the user waits for the end of the job.
-WAIT = "import jupyter_pai\nprint(jupyter_pai.get_job('last').wait(timeout=120))"
+WAIT = "import jupyter_pai\nprint(jupyter_pai.get_job('last').wait(timeout=180))"
 TASK = "train-544168070598700544"
 
 
@@ -108,13 +109,13 @@ def test_task_of_the_lesson_is_a_job_like_any_other(tione: TiOne, engine: Embedd
     for name in ("data", "code"):
         client.upload_to_cos(lesson / name, tione.bucket, f"notebook-demo-classification/{name}")
     exec(filled("s4_159_submit", tione), {"client": client})
-    handle = JobHandle(engine.call("show", job="last"), engine).wait(timeout=120)
+    handle = JobHandle(engine.call("show", job="last"), engine).wait(timeout=PATIENCE)
     assert (handle.name, handle.status, handle.spec["command"]) == ("xxx5", "succeeded", "sh start_cloud.sh")
     assert [one["name"] for one in handle.instances()] == ["worker-0", "worker-1"]
     points = engine.call("metrics", job=handle.id)["metrics"]["acc1"]
     assert (points["step"], points["value"]) == ([0, 1, 2], [100.0] * 3)
     client.delete_cos_path(tione.bucket, "notebook-demo-classification/code/")
-    again = handle.rerun(confirmed=True).wait(timeout=120)
+    again = handle.rerun(confirmed=True).wait(timeout=PATIENCE)
     assert again.status == "succeeded", again.logs()
     first, second = tione.tasks
     assert (first.id, second.id) == (handle.info["remote_id"], again.info["remote_id"])

@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 
 from jupyter_pai.api.routes import ROUTES
 
-from ...conftest import until
+from ...conftest import PATIENCE, until
 from ...support.system_file import command
 from .real_server import RealServer
 
@@ -47,7 +47,7 @@ class Pages:
         headers = {"Authorization": f"token {self.server.token}", "Content-Type": "application/json"}
         request = Request(f"{self.server.url}/pai/api/v1{address}", data, headers, method=route.method)
         try:
-            with urlopen(request, timeout=60) as reply:
+            with urlopen(request, timeout=PATIENCE) as reply:
                 text = reply.read()
         except HTTPError as error:
             text = error.read()

@@ -20,7 +20,7 @@ from binder.session import NotebookSession
 from jupyter_pai.core.discovery import info_path
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import end_jobs, until
+from ...conftest import PATIENCE, end_jobs, until
 
 __all__ = ["RealServer"]
 
@@ -93,7 +93,7 @@ class RealServer:
         data = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"token {self.token}", "Content-Type": "application/json"}
         try:
-            with urlopen(Request(self.url + path, data, headers, method=method), timeout=30) as reply:
+            with urlopen(Request(self.url + path, data, headers, method=method), timeout=PATIENCE) as reply:
                 return json.loads(reply.read() or "null")
         except HTTPError as error:
             error.close()

@@ -20,7 +20,7 @@ import websocket
 from binder.session import NotebookSession
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import keep_below, until
+from ...conftest import PATIENCE, keep_below, until
 from ...support.binary_logs import BINARY_LOGS, command_of, prepare
 from .real_server import RealServer
 
@@ -38,7 +38,7 @@ class Ran:
 
     def get(self, name: str, query: str) -> tuple[bytes, int]:
         url = f"{self.server.url}/pai/api/v1/jobs/{self.jobs[name]}/log?{query}"
-        with urlopen(Request(url, headers={"Authorization": f"token {self.server.token}"}), timeout=60) as reply:
+        with urlopen(Request(url, headers={"Authorization": f"token {self.server.token}"}), timeout=PATIENCE) as reply:
             return reply.read(), int(reply.headers.get("X-Offset", 0))
 
 
@@ -119,7 +119,7 @@ def test_log_is_read_over_http(ran: Ran, name: str) -> None:
 def test_log_is_streamed_over_websocket(ran: Ran, name: str) -> None:
     def listen(**fields: Any) -> list[dict[str, Any]]:
         url = f"{ran.server.url.replace('http', 'ws')}/pai/api/v1/stream?token={ran.server.token}"
-        socket = websocket.create_connection(url, timeout=60)
+        socket = websocket.create_connection(url, timeout=PATIENCE)
         socket.send(json.dumps({"type": "subscribe", "id": 1, "topic": "log", "job": ran.jobs[name]} | fields))
         reply: list[dict[str, Any]] = []
         while not reply or reply[-1]["type"] == "log":

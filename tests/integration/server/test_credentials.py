@@ -11,6 +11,7 @@ from urllib.request import Request, urlopen
 
 from jupyter_pai.jobs.state_dir import Home
 
+from ...support.waiting import PATIENCE
 from .real_server import RealServer
 from .test_notebook_secrets import DebugServer, answer, debug_server  # noqa: F401  debug_server is a fixture
 
@@ -22,7 +23,7 @@ def refused(server: RealServer, body: object) -> dict[str, Any]:
     headers = {"Authorization": f"token {server.token}", "Content-Type": "application/json"}
     url = f"{server.url}/pai/api/v1/profiles/mine/credentials"
     try:
-        urlopen(Request(url, json.dumps(body).encode(), headers, method="PUT"), timeout=30)
+        urlopen(Request(url, json.dumps(body).encode(), headers, method="PUT"), timeout=PATIENCE)
     except HTTPError as error:
         with error:
             assert error.code == 400

@@ -12,6 +12,7 @@ import pytest
 from jupyter_pai.jobs.state_dir import Home
 
 from ...fakes.jupyterhub import Hub
+from ...support.waiting import PATIENCE
 from .real_server import RealServer
 
 
@@ -79,7 +80,7 @@ def test_wrong_tokens_are_rejected(hub_server: HubServer) -> None:
     for authorization in ("token wrong", "jupyter-pai wrong", ""):
         request = Request(f"{hub_server.url}/pai/api/v1/jobs", headers={"Authorization": authorization})
         with pytest.raises(HTTPError) as caught:
-            urlopen(request, timeout=10)
+            urlopen(request, timeout=PATIENCE)
         caught.value.close()
         assert caught.value.code in (403, 404)
     assert "JUPYTERHUB_API_TOKEN" not in os.environ

@@ -111,6 +111,6 @@ def test_local_jobs_count_as_activity(server: RealServer) -> None:
     before = server.rest("GET", "/api/status")["last_activity"]
     spec = {"name": "x", "command": "sleep 1000", "source": {"files": {"a": ""}}}
     job_id = server.rest("POST", "/pai/api/v1/jobs", {"spec": spec})["job"]["id"]
-    until(lambda: server.rest("GET", "/api/status")["last_activity"] > before, timeout=90)
+    until(lambda: server.rest("GET", "/api/status")["last_activity"] > before)
     server.rest("POST", f"/pai/api/v1/jobs/{job_id}/stop", {})
     until(lambda: server.job(job_id)["ended_at"])

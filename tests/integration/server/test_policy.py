@@ -15,7 +15,7 @@ import pytest
 
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import until
+from ...conftest import PATIENCE, until
 from ...fakes.jupyterhub import Hub
 from ...support.system_file import HUB, command
 from .real_server import RealServer
@@ -66,7 +66,7 @@ def refused(server: RealServer, body: object) -> tuple[int, dict[str, Any]]:
     headers = {"Authorization": f"token {server.token}", "Content-Type": "application/json"}
     request = Request(f"{server.url}/pai/api/v1/jobs", json.dumps(body).encode(), headers)
     with pytest.raises(HTTPError) as caught:
-        urlopen(request, timeout=30)
+        urlopen(request, timeout=PATIENCE)
     with caught.value as answer:
         return answer.code, dict(json.loads(answer.read()))
 
@@ -231,13 +231,13 @@ def test_hub_receives_activity_and_audit_has_the_hub_user(
     assert "ends when the server is stopped" in job["notes"][-1]
     until(lambda: server.job(job["id"])["status"] == "running")
     before = hub.activity[-1]["last_activity"] if hub.activity else ""
-    until(lambda: hub.activity and hub.activity[-1]["last_activity"] > before, timeout=90)
+    until(lambda: hub.activity and hub.activity[-1]["last_activity"] > before)
     assert list(hub.activity[-1]["servers"]) == ["gpu"]
     assert audit(tmp_path / "audit.jsonl")[0]["hub_user"] == "ada"
     # A rule that is written later counts as well: from then on nothing moves.
     rules("[policy]\njobs_keep_server = false\n")
     last = len(hub.activity)
-    until(lambda: len(hub.activity) >= last + 16, timeout=90)
+    until(lambda: len(hub.activity) >= last + 16)
     assert len({reply["last_activity"] for reply in hub.activity[-8:]}) == 1
     server.rest("POST", f"/pai/api/v1/jobs/{job['id']}/stop", {})
 

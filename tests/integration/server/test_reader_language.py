@@ -15,7 +15,7 @@ import websocket
 
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import script, until
+from ...conftest import PATIENCE, script, until
 from ...support.fake_keys import chance
 from .real_server import RealServer
 
@@ -50,7 +50,7 @@ import json, queue, sys, jupyter_pai
 received = queue.Queue()
 stream = jupyter_pai.connect().open_stream(received.put, lambda: received.put("null"))
 stream.receive(json.dumps({"type": "subscribe", "id": 1, "topic": "job", "job": sys.argv[1]}))
-job = json.loads(received.get(timeout=60))["job"]
+job = json.loads(received.get(timeout=180))["job"]
 print(job["reason"], job["fix"], *job["notes"], sep="\\n")
 stream.close()
 """
@@ -71,7 +71,7 @@ class Reader:
         data = json.dumps(fields).encode() if fields else None
         headers = {"Authorization": f"token {self.server.token}", "Accept-Language": self.language}
         request = Request(f"{self.server.url}/pai/api/v1{path}", data, headers, method=method)
-        with urlopen(request, timeout=60) as reply:
+        with urlopen(request, timeout=PATIENCE) as reply:
             return json.loads(reply.read())
 
     def streamed(self, job: str, *, by_header: bool) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class Reader:
         other = next(tag for tag in SHOWN if tag != self.language)
         headers = {"Accept-Language": self.language if by_header else other}
         socket = websocket.create_connection(
-            url if by_header else f"{url}&language={self.language}", header=headers, timeout=60
+            url if by_header else f"{url}&language={self.language}", header=headers, timeout=PATIENCE
         )
         socket.send(json.dumps({"type": "subscribe", "id": 1, "topic": "job", "job": job}))
         result: dict[str, Any] = json.loads(socket.recv())["job"]

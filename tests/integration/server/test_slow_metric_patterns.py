@@ -10,7 +10,7 @@ import websocket
 
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import until
+from ...conftest import PATIENCE, until
 from .real_server import RealServer
 
 # Behind each of these in the log stand 50 MB more.
@@ -35,7 +35,7 @@ def submit(server: RealServer, command: str, **spec: Any) -> str:
 
 
 def ended(server: RealServer, job: str) -> dict[str, Any]:
-    return until(lambda: (result := server.job(job))["ended_at"] and result, timeout=200)
+    return until(lambda: (result := server.job(job))["ended_at"] and result)
 
 
 def metric(name: str, pattern: str) -> dict[str, str]:
@@ -66,7 +66,7 @@ def test_exploding_patterns_do_not_delay_other_jobs(server: RealServer, home: Ho
 
 def _events(server: RealServer) -> websocket.WebSocket:
     url = f"{server.url.replace('http', 'ws')}/pai/api/v1/stream?token={server.token}"
-    socket = websocket.create_connection(url, timeout=60)
+    socket = websocket.create_connection(url, timeout=PATIENCE)
     socket.send(json.dumps({"type": "subscribe", "id": 1, "topic": "jobs", "after": 0}))
     return socket
 

@@ -20,7 +20,7 @@ import pytest
 from binder.session import CellFailed
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import keep_below, until
+from ...conftest import PATIENCE, keep_below, until
 from ...support.event_writers import event, opened, simple, write
 from .real_server import RealServer
 
@@ -116,7 +116,7 @@ class Site:
             {"Authorization": f"token {self.server.token}"},
             method=method,
         )
-        with pytest.raises(HTTPError) as caught, urlopen(request, timeout=60):
+        with pytest.raises(HTTPError) as caught, urlopen(request, timeout=PATIENCE):
             pass
         with caught.value as reply:
             return {"status": reply.code, **json.loads(reply.read())}
@@ -126,7 +126,7 @@ class Site:
         cookie = {"Cookie": self.cookie()} | {name.replace("_", "-"): text for name, text in headers.items()}
         origin = self.server.url.removesuffix(BASE.rstrip("/"))
         try:
-            reply = build_opener(_Stay).open(Request(origin + address, data, cookie), timeout=30)
+            reply = build_opener(_Stay).open(Request(origin + address, data, cookie), timeout=PATIENCE)
         except HTTPError as error:
             reply = error  # Also an answer.
         assert isinstance(reply, HTTPResponse | HTTPError)
@@ -136,7 +136,7 @@ class Site:
         """A login's cookie."""
         if not hasattr(self, "_cookie"):
             request = Request(f"{self.server.url}/api/contents?token={self.server.token}")
-            with urlopen(request, timeout=30) as reply:
+            with urlopen(request, timeout=PATIENCE) as reply:
                 self._cookie = "; ".join(text.split(";")[0] for text in reply.headers.get_all("Set-Cookie"))
         return self._cookie
 
@@ -294,7 +294,7 @@ def test_tensorboard_port_rejects_unauthenticated_requests(site: Site) -> None:
     assert len(ports) == 1
     for path in ("/", "/data/runs", board["address"], f"{board['address']}data/runs"):
         with pytest.raises(HTTPError) as caught:
-            urlopen(f"http://127.0.0.1:{ports[0]}{path}", timeout=30)
+            urlopen(f"http://127.0.0.1:{ports[0]}{path}", timeout=PATIENCE)
         caught.value.close()
         assert caught.value.code == 404
     assert b"path_prefix" not in Path(f"/proc/{pid}/cmdline").read_bytes()

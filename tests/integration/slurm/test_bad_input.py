@@ -15,7 +15,7 @@ from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.core.errors import PaiError, SettingsError
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import SystemFile, submit, until
+from ...conftest import PATIENCE, SystemFile, submit, until
 from ...support.slurm import SlurmCluster
 from .conftest import write_profile
 
@@ -157,7 +157,7 @@ def test_nodes_that_drain(lab: SlurmCluster, engine: EmbeddedClient) -> None:
         until(lambda: "down, draining or reserved" in job.reason or "no node has enough" in job.reason)
     finally:
         lab.run("scontrol", "update", "NodeName=n2", "State=resume")
-    assert job.wait(timeout=60).status == "succeeded"
+    assert job.wait(timeout=PATIENCE).status == "succeeded"
 
 
 def test_interpreter_that_nodes_do_not_see(lab: SlurmCluster, engine: EmbeddedClient, shared: Path) -> None:

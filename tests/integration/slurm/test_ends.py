@@ -7,7 +7,7 @@ from pathlib import Path
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
 
-from ...conftest import submit, until
+from ...conftest import PATIENCE, submit, until
 from ...support.slurm import SlurmCluster
 
 
@@ -16,7 +16,7 @@ def test_time_limit(lab: SlurmCluster, engine: EmbeddedClient) -> None:
     until(lambda: job.status == "running")
     # Slurm counts minutes; the controller looks at limits every half minute.
     lab.run("scontrol", "update", f"JobId={job.info['remote_id']}", "EndTime=now+1")
-    job.wait(timeout=180)
+    job.wait(timeout=PATIENCE)
     assert (job.status, job.info["platform_status"]) == ("failed", "TIMEOUT")
     assert job.reason == "Stopped at its time limit."
     assert "--max-run-time" in job.info["fix"]
@@ -24,7 +24,7 @@ def test_time_limit(lab: SlurmCluster, engine: EmbeddedClient) -> None:
 
 def test_memory_limit(lab: SlurmCluster, engine: EmbeddedClient) -> None:
     job = submit(engine, "python -c 'x = bytearray(600_000_000); import time; time.sleep(100)'", memory="100MiB")
-    job.wait(timeout=120)
+    job.wait(timeout=PATIENCE)
     # With control groups, which tests cannot count on, the state is OUT_OF_MEMORY.
     assert (job.status, job.info["platform_status"], job.info["exit_code"]) == ("failed", "FAILED", 137)
     assert job.reason == "The job was killed before it could report its end (node n1)."
@@ -35,7 +35,7 @@ def test_preemption(lab: SlurmCluster, engine: EmbeddedClient) -> None:
     low = submit(engine, "sleep 1000", cpu=8, options={"partition": "debug", "constraint": ""}, instance_count=2)
     until(lambda: low.status == "running")
     high = submit(engine, "sleep 1000", cpu=8, options={"partition": "urgent"})
-    low.wait(timeout=120)
+    low.wait(timeout=PATIENCE)
     assert (low.status, low.info["platform_status"]) == ("failed", "PREEMPTED")
     assert low.reason == "A job of higher priority took its nodes."
     assert "requeue=true" in low.info["fix"]
@@ -46,7 +46,7 @@ def test_failed_node(own_lab: SlurmCluster, engine: EmbeddedClient) -> None:
     job = submit(engine, "sleep 1000", options={"partition": "short"})
     until(lambda: job.status == "running")
     own_lab.kill("n2")
-    job.wait(timeout=180)
+    job.wait(timeout=PATIENCE)
     assert (job.status, job.info["platform_status"]) == ("failed", "NODE_FAIL")
     assert job.reason == "A node failed (n2)."
     assert "requeue=true" in job.info["fix"]
@@ -56,7 +56,7 @@ def test_cancelled_by_another(lab: SlurmCluster, engine: EmbeddedClient) -> None
     job = submit(engine, "sleep 1000")
     until(lambda: job.status == "running")
     lab.run("scancel", job.info["remote_id"])
-    assert job.wait(timeout=60).status == "stopped"
+    assert job.wait(timeout=PATIENCE).status == "stopped"
     assert "scancel" in job.reason
 
 
@@ -70,7 +70,7 @@ def test_waiting_job_says_why(lab: SlurmCluster, engine: EmbeddedClient) -> None
         events = until(lambda: platform_events(engine, second))
     assert "no node has enough free resources" in events[-1]
     first.stop()
-    assert second.wait(timeout=60).status == "succeeded"
+    assert second.wait(timeout=PATIENCE).status == "succeeded"
 
 
 def platform_events(engine: EmbeddedClient, job: JobHandle) -> list[str]:
@@ -87,6 +87,6 @@ def test_node_without_the_shared_folder(
     own_lab.start_node("n2", hide)
     until(lambda: "n2 idle" in own_lab.run("sinfo", "-h", "-N", "-o", "%N %t"))
     job = submit(engine, "true", options={"partition": "short"})
-    assert job.wait(timeout=60).status == "failed"
+    assert job.wait(timeout=PATIENCE).status == "failed"
     assert job.reason == f"The node n2 does not see the shared folder {shared}/jobs/{job.id}."
     assert "all nodes see" in job.info["fix"]

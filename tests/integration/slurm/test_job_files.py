@@ -15,6 +15,7 @@ from jupyter_pai.client.job_files import read
 from jupyter_pai.core.errors import SpecError
 
 from ...support.slurm import SlurmCluster
+from ...support.waiting import PATIENCE
 
 TWO_NODES = """\
 #!/bin/bash
@@ -45,7 +46,7 @@ def test_batch_script_runs_once_and_its_srun_on_all_nodes(
     assert (found.spec["name"], found.spec["profile"], found.spec["memory"]) == ("hello", "lab", "500MiB")
     preview = engine.preview({**found.spec, "args": ["an arg"]})
     assert "--nodes=2" in preview["document"]["text"]
-    job = JobHandle(engine.submit({**found.spec, "args": ["an arg"]})["job"], engine).wait(timeout=60)
+    job = JobHandle(engine.submit({**found.spec, "args": ["an arg"]})["job"], engine).wait(timeout=PATIENCE)
     assert job.status == "succeeded", (job.reason, job.logs())
     assert "once on n1: 2 nodes, /bin/bash ./two.sbatch in usercode, <an arg>, no rank\n" in job.logs()
     tasks = [line for line in job.logs().splitlines() if line.startswith("task ")]
@@ -62,7 +63,7 @@ def test_code_of_a_batch_script_lies_in_the_shared_folder(
     path = write(folder, "#!/bin/sh\n#SBATCH -n 2\npwd; cmp -s ./x.slurm $PWD/x.slurm && echo same\n", "x.slurm")
     found = read(engine, path)
     assert found is not None
-    job = JobHandle(engine.submit(found.spec)["job"], engine).wait(timeout=60)
+    job = JobHandle(engine.submit(found.spec)["job"], engine).wait(timeout=PATIENCE)
     assert job.status == "succeeded", (job.reason, job.logs())
     (line,) = [line for line in job.logs().splitlines() if line.startswith("/")]
     assert Path(line, "x.slurm").read_bytes() == path.read_bytes()

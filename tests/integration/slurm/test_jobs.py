@@ -21,7 +21,7 @@ from jupyter_pai.core.errors import Refused, Unsupported
 from jupyter_pai.engine.profiles import Profiles
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import script, submit, until
+from ...conftest import PATIENCE, script, submit, until
 from ...support.slurm import SlurmCluster
 from .conftest import write_profile
 
@@ -123,7 +123,7 @@ def test_ended_job_is_known_after_the_controller_forgot_it(
         if _is_of_job(path, gone.id):
             os.kill(int(path.parent.name), 9)
     own_lab.start_controller(forget=True)
-    assert done.wait(timeout=60).status == "failed"
+    assert done.wait(timeout=PATIENCE).status == "failed"
     assert done.info["exit_code"] == 3
     until(lambda: gone.status == "lost")
     assert gone.reason == "Slurm has forgotten the job, and the job has not reported its end."
@@ -141,11 +141,11 @@ def test_job_waits_for_a_controller_that_is_away(own_lab: SlurmCluster, engine: 
     job = submit(engine, f"echo up; until [ -e {shared}/go ]; do sleep 0.1; done")
     until(lambda: job.status == "running")
     own_lab.kill("ctld", signal.SIGTERM)
-    until(lambda: "controller of Slurm does not respond" in job.reason, 120)
+    until(lambda: "controller of Slurm does not respond" in job.reason)
     assert job.status == "running"
     (shared / "go").touch()
     own_lab.start_controller()
-    assert job.wait(timeout=120).status == "succeeded"
+    assert job.wait(timeout=PATIENCE).status == "succeeded"
 
 
 def test_requeued_job_continues_its_log(lab: SlurmCluster, engine: EmbeddedClient, shared: Path) -> None:
@@ -160,9 +160,9 @@ def test_requeued_job_continues_its_log(lab: SlurmCluster, engine: EmbeddedClien
     until(lambda: "JobState=PENDING Reason=BeginTime" in lab.run("scontrol", "show", "job", remote_id))
     lab.run("scontrol", "update", f"JobId={remote_id}", "StartTime=now+3")
     attempts = shared / "jobs" / job.id / "attempts"
-    until(lambda: len(attempts.read_text().splitlines()) == 2, 150)
+    until(lambda: len(attempts.read_text().splitlines()) == 2)
     (shared / "go").touch()
-    assert job.wait(timeout=120).status == "succeeded", job.reason
+    assert job.wait(timeout=PATIENCE).status == "succeeded", job.reason
     lines = [line for line in job.logs().splitlines() if not line.startswith("[pai]")]
     assert [line for line in lines if not line.startswith("[jupyter-pai]")] == ["run 8", "run 8", "end"]
     assert not (shared / "jobs" / job.id / "secrets").exists()
@@ -206,7 +206,7 @@ def test_terminal_opens_in_the_job(lab: SlurmCluster, engine: EmbeddedClient) ->
     assert arguments[:3] == ["srun", "--overlap", "--pty"]
     words = [word for word in arguments if word != "--pty"]
     done = subprocess.run(
-        [*words[:-2], "sh", "-c", "echo $SLURM_JOB_ID"], capture_output=True, text=True, timeout=60, check=False
+        [*words[:-2], "sh", "-c", "echo $SLURM_JOB_ID"], capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert done.stdout.strip() == job.info["remote_id"], done.stderr
     job.stop()
@@ -231,7 +231,7 @@ def test_stop_lets_the_job_save(lab: SlurmCluster, engine: EmbeddedClient, folde
         job = submit(engine, folder=folder, entry_point="train.py", instance_count=count)
         until(partial(_is_ready, job))
         job.stop()
-        assert job.wait(timeout=60).status == "stopped"
+        assert job.wait(timeout=PATIENCE).status == "stopped"
         assert job.reason == "Stopped by the user."
         assert "saved" in [file["path"] for file in job.files("model")]
 
@@ -273,7 +273,7 @@ def test_secrets_of_a_job_that_never_runs_are_removed(lab: SlurmCluster, engine:
     file = shared / "jobs" / second.id / "secrets"
     assert file.exists()
     second.stop()
-    assert second.wait(timeout=60).status == "stopped"
+    assert second.wait(timeout=PATIENCE).status == "stopped"
     assert not file.exists()
     first.stop()
     with pytest.raises(Refused):

@@ -16,7 +16,7 @@ from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.core.errors import CredentialsError, Unreachable
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import submit, until
+from ...conftest import PATIENCE, submit, until
 from ...support.slurm import SlurmCluster
 from ...support.sshd import LoginNode
 from .conftest import write_profile
@@ -45,10 +45,10 @@ def test_job_runs_by_way_of_the_login_node(
     command = engine.call("open_terminal", job=job.id)["command"]
     assert shlex.split(command)[:4] == ["ssh", "-t", "--", "login"]
     words = command.replace(" -t ", " ").replace("--pty ", "").replace("bash -i", "echo in the job")
-    done = subprocess.run(words, shell=True, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, shell=True, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.stdout == "in the job\n", done.stderr
     job.stop()
-    assert job.wait(timeout=60).status == "stopped"
+    assert job.wait(timeout=PATIENCE).status == "stopped"
     found = {one["what"]: one["text"] for one in engine.call("doctor", profile="lab")["findings"]}
     assert found["lab: commands"].endswith(" on login")
 
@@ -62,7 +62,7 @@ def test_commands_share_a_connection(
         os.chmod(short, 0o700)
         monkeypatch.setenv("JUPYTER_PAI_HOME", short)
         with closing(EmbeddedClient()) as engine:
-            assert submit(engine, "true").wait(timeout=60).status == "succeeded"
+            assert submit(engine, "true").wait(timeout=PATIENCE).status == "succeeded"
             engine.call("instances", profile="lab")
         assert (login_node.folder / "sshd.log").read_text().count("Accepted publickey") == 1
         (socket,) = Path(short, "ssh").iterdir()

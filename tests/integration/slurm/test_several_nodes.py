@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jupyter_pai.client.embedded import EmbeddedClient
 
-from ...conftest import made_once, script, submit, until
+from ...conftest import PATIENCE, made_once, script, submit, until
 from ...support.slurm import SlurmCluster
 
 # What `torch.distributed` does for `env://`: rank 0 listens at MASTER_ADDR, all others connect to it.
@@ -54,7 +54,7 @@ def test_nodes_exchange_data_through_the_master_address(
 
 
 def test_failed_instance_is_named_and_ends_the_others(lab: SlurmCluster, engine: EmbeddedClient) -> None:
-    job = submit(engine, "if [ $RANK = 1 ]; then exit 7; else sleep 1000; fi", instance_count=2).wait(timeout=60)
+    job = submit(engine, "if [ $RANK = 1 ]; then exit 7; else sleep 1000; fi", instance_count=2).wait(timeout=PATIENCE)
     assert (job.status, job.info["exit_code"]) == ("failed", 7)
     first, second = job.instances()
     assert (second["status"], second["exit_code"]) == ("failed", 7)
@@ -67,7 +67,7 @@ def test_roles_of_different_sizes_exchange_data(lab: SlurmCluster, engine: Embed
     script(folder, RENDEZVOUS)
     chief = "echo $JUPYTER_PAI_ROLE $SLURM_CPUS_ON_NODE; exec python train.py"
     roles = [{"name": "chief", "cpu": 3, "memory": "500MiB", "command": chief}, {"name": "worker", "cpu": 1}]
-    job = submit(engine, folder=folder, entry_point="train.py", roles=roles).wait(timeout=120)
+    job = submit(engine, folder=folder, entry_point="train.py", roles=roles).wait(timeout=PATIENCE)
     assert job.status == "succeeded", (job.reason, job.logs(instance="chief-0"), job.logs(instance="worker-0"))
     assert "chief 3\nrank 0 of 2 on n1: 42\n" in job.logs(instance="chief-0")
     assert "rank 1 of 2 on n2: 42\n" in job.logs(instance="worker-0")
@@ -79,13 +79,13 @@ def test_roles_of_different_sizes_exchange_data(lab: SlurmCluster, engine: Embed
 
 def test_roles_end_together(lab: SlurmCluster, engine: EmbeddedClient) -> None:
     roles = [{"name": "ps", "cpu": 2, "command": "echo up; sleep 1000"}, {"name": "worker", "cpu": 1}]
-    job = submit(engine, "exit 7", roles=roles).wait(timeout=120)
+    job = submit(engine, "exit 7", roles=roles).wait(timeout=PATIENCE)
     assert (job.status, job.info["exit_code"]) == ("failed", 7)
     assert [(one["name"], one["status"]) for one in job.instances()] == [("ps-0", "failed"), ("worker-0", "failed")]
     job = submit(engine, "sleep 1000", roles=roles)
     until(lambda: len(job.instances()) == 2)
     job.stop()
-    assert job.wait(timeout=60).status == "stopped"
+    assert job.wait(timeout=PATIENCE).status == "stopped"
     until(lambda: not lab.run("squeue", "-h", "--me"))
 
 
@@ -110,7 +110,7 @@ def test_mpi_script_finds_its_ranks(lab: SlurmCluster, engine: EmbeddedClient, f
     job = submit(
         engine, folder=folder, entry_point="train.py", instance_count=2, options={"mpi": "pmi2"},
         environment={"PYTHONPATH": str(packages), "LD_LIBRARY_PATH": f"{packages}/lib"},
-    ).wait(timeout=120)  # fmt: skip
+    ).wait(timeout=PATIENCE)  # fmt: skip
     assert job.status == "succeeded", (job.reason, job.logs(instance="worker-0"))
     assert "rank 0 of 2: 41\n" in job.logs(instance="worker-0")
     assert "rank 1 of 2: 41\n" in job.logs(instance="worker-1")

@@ -16,7 +16,7 @@ from jupyter_pai.config.secret_store import NAME as SECRETS
 from jupyter_pai.jobs.spec import parse_spec
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import script
+from ...conftest import PATIENCE, script
 from ...fakes.tione import TiOne
 from .conftest import write_profile
 from .jobs import ended, log, scripts, send, there
@@ -129,7 +129,7 @@ def test_modes_start_one_command(
     assert "0 2" in log(tione, job).splitlines()
     assert [pod.name.removeprefix(f"{task.run.instance}-") for pod in task.run.pods if pod.command] == started
     # The instances have the names of the pods, so that the log of the job is that of the command.
-    job.wait(timeout=60)
+    job.wait(timeout=PATIENCE)
     assert job.instances()[0]["name"] == parse_spec(job.info["spec"]).instance_names[0]
     assert "0 2" in job.logs().splitlines()
 

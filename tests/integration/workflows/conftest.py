@@ -54,7 +54,7 @@ def shown(engine: Client, run: Run | str) -> Run:
 
 def ended(engine: Client, run: Run) -> Run:
     """The run after its end."""
-    return until(lambda: (now := shown(engine, run))["ended_at"] and now, timeout=120)
+    return until(lambda: (now := shown(engine, run))["ended_at"] and now)
 
 
 def steps_of(run: Run) -> dict[str, Any]:

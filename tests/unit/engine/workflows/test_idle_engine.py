@@ -7,6 +7,8 @@ import sys
 
 from jupyter_pai.jobs.state_dir import Home
 
+from ....support.waiting import PATIENCE
+
 CODE = """
 import asyncio, os, sys
 from jupyter_pai.engine.service import JobService
@@ -27,7 +29,7 @@ print(*sorted(name for name in sys.modules if "workflow" in name or name == "gra
 
 
 def modules(home: Home) -> list[str]:
-    done = subprocess.run([sys.executable, "-c", CODE], check=True, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", CODE], check=True, capture_output=True, text=True, timeout=PATIENCE)
     return done.stdout.split()
 
 
