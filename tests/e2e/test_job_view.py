@@ -194,6 +194,7 @@ def test_reopened_notebook_is_live_after_all_processes_were_killed(lab: Lab, pag
     open_notebook(page, lab, "a.ipynb")
     run_cells(page, 2)
     expect(page.locator(f"{VIEW}-log")).to_contain_text("before")
+    expect(page.locator(".jp-InputPrompt").nth(1)).to_have_text("[2]:")  # Else its end changes the saved notebook.
     page.keyboard.press("Control+s")
     expect(page.locator(".jp-mod-dirty")).to_have_count(0)
     lab.kill()

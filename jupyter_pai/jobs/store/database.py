@@ -79,6 +79,7 @@ class Database:
         self._writer.submit(self._close)
         self._writer.shutdown()
         self._index.close()
+        self.reserve.keep_files()  # In place of the journals, which SQLite has removed.
 
     def write(self, change: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Run `change` in a transaction on the writer thread. The future raises a StateError if SQLite fails."""
@@ -143,6 +144,7 @@ class Database:
         """Open the file. Without room for that, the jobs can be read nevertheless."""
         try:
             self._persist(self._open_or_repair, self._repair)
+            self.reserve.keep_files()  # Once the journals exist, which may have needed those of the reserve.
         except sqlite3.Error as error:
             if not self._lacks_room(error):
                 raise _unusable(self.path, error) from error

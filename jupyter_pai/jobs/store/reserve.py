@@ -19,14 +19,21 @@ class Reserve:
     def __init__(self, home: Path) -> None:
         self.folder = home / "reserve"
 
+    def keep_files(self) -> None:
+        """Create the missing files, empty ones: a disk can run out of files before it runs out of space."""
+        with contextlib.suppress(OSError):
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            for path in self._paths():
+                path.touch()
+
     def keep(self) -> None:
-        """Create the missing files, if the disk has room for them."""
+        """Create the missing files, and fill them if the disk has room for that."""
+        self.keep_files()
         with contextlib.suppress(OSError):
             if shutil.disk_usage(self.folder.parent).free < _SHARE * _FILES * _BYTES:
                 return
-            self.folder.mkdir(mode=0o700, exist_ok=True)
             for path in self._paths():
-                if not path.exists():
+                if path.stat().st_size < _BYTES:
                     path.write_bytes(os.urandom(_BYTES))  # Some file systems store zeros without space.
 
     def give_up(self) -> bool:

@@ -59,7 +59,7 @@ def test_unprivileged_job_has_a_private_ml_folder(ordinary_user: OrdinaryUser, w
     lines = done.stderr.splitlines()
     assert lines[0].startswith("1000 [")
     assert lines[1:] == ["1000", "refused"]
-    assert not os.path.exists("/ml")
+    assert not os.path.exists("/ml/usercode")
     model = Path(json.loads(done.stdout)["outputs"]["model"].removeprefix("file://"))
     assert (model / "m").stat().st_uid == 1000
     assert (ordinary_user.folder / "home-works").exists()
