@@ -51,12 +51,20 @@ def long_functions(code: str) -> list[str]:
     return [node.name for node in functions if (node.end_lineno or 0) - node.lineno >= LONGEST]
 
 
+def slow_without_reason(code: str) -> list[str]:
+    """Return the lines that mark a test as slow without a reason."""
+    tree = ast.parse(code)
+    marks = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "slow"]
+    given = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
+    return [f"line {mark.lineno}" for mark in marks if mark not in given and _root(mark) == "pytest"]
+
+
 def test_unit_tests_mirror_the_rooms() -> None:
     rooms = {path.parent.name for path in (ROOT / "jupyter_pai").glob("*/__init__.py")}
     assert {path.parent.name for path in (ROOT / "tests/unit").glob("*/test_*.py")} <= rooms
 
 
-@pytest.mark.parametrize("rule", [replaced_names, long_functions])
+@pytest.mark.parametrize("rule", [replaced_names, long_functions, slow_without_reason])
 def test_no_test_breaks_a_rule(rule: Callable[[str], list[str]]) -> None:
     paths = [path for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__)]
     result = {str(path.relative_to(ROOT)): rule(path.read_text("utf-8")) for path in paths}

@@ -382,6 +382,7 @@ WALKED: set[str] = set()
 SEEN: set[str] = set()
 
 
+@pytest.mark.slow("browser")
 @pytest.mark.parametrize("name", VIEWS)
 def test_views_pass_accessibility_checks(views: ViewPage, name: str) -> None:
     root = walk(views, name)
@@ -413,6 +414,7 @@ def walk(views: ViewPage, name: str) -> ElementHandle:
 CLASSES = """() => [...document.querySelectorAll('[class*="jp-pai-"]')].flatMap(node => [...node.classList])"""
 
 
+@pytest.mark.slow("browser")
 def test_elements_within_jupyterlab_pass_axe(views: ViewPage) -> None:
     mine = (".jp-pai-StatusItem", ".jp-LauncherCard[data-category='Training']")
     execute(views.page, "launcher:create")
@@ -439,6 +441,7 @@ ELSEWHERE = {
 }
 
 
+@pytest.mark.slow("browser")
 def test_every_component_is_checked(views: ViewPage) -> None:
     """Each component has its own class: a new one that no view of the list shows fails this test."""
     for name in VIEWS:
@@ -456,6 +459,7 @@ def blocks(text: str) -> set[str]:
     return set(re.findall(r"jp-pai-([A-Z][A-Za-z]*)", text))
 
 
+@pytest.mark.slow("browser")
 def test_times_use_the_time_zone_of_the_browser(views: ViewPage) -> None:
     view = overview(views)
     shown = view.get_by_role("list", name="Timeline").locator("time").first
@@ -463,6 +467,7 @@ def test_times_use_the_time_zone_of_the_browser(views: ViewPage) -> None:
     assert f"{there:%-m/%-d/%Y, %-I:%M:%S}" in shown.inner_text()
 
 
+@pytest.mark.slow("browser")
 def test_end_of_a_job_is_announced(views: ViewPage) -> None:
     """Alerts are announced anywhere, and the job view has its status in a live region."""
     job = views.submit("heard", command="true")

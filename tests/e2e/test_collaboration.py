@@ -77,6 +77,7 @@ def waits_for_documents(page: Page) -> None:
     page.add_locator_handler(dialog, lambda shown: shown.get_by_role("button", name="Continue waiting").click())
 
 
+@pytest.mark.slow("browser")
 def test_two_browsers_share_a_notebook_and_see_its_jobs(shared_lab: SharedLab, page: Page, other: Page) -> None:
     lab = shared_lab
     lab.write("aaa.ipynb", "%load_ext jupyter_pai", "%%pai_train\nprint('from a cell')", "x = 1")

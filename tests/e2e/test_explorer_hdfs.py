@@ -36,6 +36,7 @@ def open_folder(page: Page, lab: Lab, name: str) -> None:
     grid(page).wait_for()
 
 
+@pytest.mark.slow("browser")
 def test_explorer_manages_files_of_hdfs(lab: Lab, hdfs: WebHdfsServer, me: str, page: Page, tmp_path: Path) -> None:
     data = tmp_path / "data"
     (data / "sub").mkdir(parents=True)
@@ -111,6 +112,7 @@ def test_explorer_manages_files_of_hdfs(lab: Lab, hdfs: WebHdfsServer, me: str, 
     until(lambda: f"{hdfs.uri}{me[1:]}/新 1/data/" in fields(page))
 
 
+@pytest.mark.slow("browser")
 def test_files_are_dragged_from_the_file_browser_to_hdfs(lab: Lab, hdfs: WebHdfsServer, me: str, page: Page) -> None:
     (lab.root / "train.csv").write_text("1,2")
     open_folder(page, lab, me.rpartition("/")[2])
@@ -131,6 +133,7 @@ def test_files_are_dragged_from_the_file_browser_to_hdfs(lab: Lab, hdfs: WebHdfs
     assert hdfs.path(f"{me}/train.csv").read_text() == "1,2"
 
 
+@pytest.mark.slow("browser")
 def test_long_folder_of_hdfs_is_shown_in_parts(lab: Lab, hdfs: WebHdfsServer, me: str, page: Page) -> None:
     for number in range(1500):
         hdfs.path(f"{me}/f{number:04}").write_text("x" * (number % 7))
@@ -145,6 +148,7 @@ def test_long_folder_of_hdfs_is_shown_in_parts(lab: Lab, hdfs: WebHdfsServer, me
     expect(row(page, "f1499")).to_have_attribute("aria-selected", "true")
 
 
+@pytest.mark.slow("browser")
 def test_errors_of_hdfs_are_shown(lab: Lab, hdfs: WebHdfsServer, me: str, page: Page, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("1")
     open_folder(page, lab, me.rpartition("/")[2])

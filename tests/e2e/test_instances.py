@@ -98,6 +98,7 @@ def test_table_moves_live_and_opens_logs(lab: Lab, page: Page, tmp_path: Path) -
     expect(page.locator(".jp-pai-Log-text")).to_have_text(re.compile(r"^\s*rank 1\s*$"))
 
 
+@pytest.mark.slow("browser")
 @pytest.mark.parametrize("page", [{"viewport": {"width": 480, "height": 800}}], indirect=True)
 def test_thousand_instances_in_a_narrow_window(lab: Lab, page: Page, home: Home) -> None:
     table = opened(page, lab, many(home))
@@ -133,6 +134,7 @@ def test_thousand_instances_in_a_narrow_window(lab: Lab, page: Page, home: Home)
     expect(page.locator(".jp-pai-Log-text")).to_contain_text("the last one")
 
 
+@pytest.mark.slow("browser")
 def test_table_is_chinese(lab: Lab, page: Page, tmp_path: Path) -> None:
     lab.setting("@jupyterlab/translation-extension:plugin", locale="zh_CN")
     table = opened(page, lab, submit(lab, tmp_path))

@@ -107,6 +107,7 @@ class Traffic:
         return self
 
 
+@pytest.mark.slow("browser")
 def test_hidden_view_does_no_work_and_its_log_is_still_followed(lab: Lab, page: Page, tmp_path: Path) -> None:
     """Behind another tab or window, the page sends no requests and receives no messages about the job. A hidden view
     has its scrollbar at the top, which is not a scroll by the user."""
@@ -188,6 +189,7 @@ def test_failed_job_shows_its_reason_and_fix(lab: Lab, page: Page, tmp_path: Pat
     expect(log).to_contain_text("ModuleNotFoundError: No module named 'no_such_module'")
 
 
+@pytest.mark.slow("browser")
 def test_reopened_notebook_is_live_after_all_processes_were_killed(lab: Lab, page: Page, tmp_path: Path) -> None:
     """A saved notebook, reopened on another server, without a kernel that knows its job."""
     lab.write("a.ipynb", *train(tmp_path, "print('before')", "print('after')"))
@@ -206,6 +208,7 @@ def test_reopened_notebook_is_live_after_all_processes_were_killed(lab: Lab, pag
     status(page, "succeeded")
 
 
+@pytest.mark.slow("browser")
 def test_page_survives_a_server_restart(lab: Lab, page: Page, tmp_path: Path) -> None:
     lab.write("a.ipynb", *train(tmp_path, "print('before')", "print('after')"))
     open_notebook(page, lab, "a.ipynb")
@@ -220,6 +223,7 @@ def test_page_survives_a_server_restart(lab: Lab, page: Page, tmp_path: Path) ->
     status(page, "succeeded")
 
 
+@pytest.mark.slow("browser")
 @pytest.mark.parametrize("page", [{"viewport": {"width": 480, "height": 800}}], indirect=True)
 def test_job_view_is_dark_narrow_and_chinese(lab: Lab, page: Page, tmp_path: Path) -> None:
     lab.setting("@jupyterlab/apputils-extension:themes", theme="JupyterLab Dark")
@@ -256,6 +260,7 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+@pytest.mark.slow("browser")
 def test_job_view_works_in_notebook_7(lab: Lab, page: Page, tmp_path: Path) -> None:
     lab.write("a.ipynb", *train(tmp_path, "print('here')"))
     open_notebook(page, lab, "a.ipynb", "notebooks")
@@ -274,6 +279,7 @@ def output(job_id: str, snapshot: str) -> dict[str, Any]:
     return {"output_type": "display_data", "data": data, "metadata": {}}
 
 
+@pytest.mark.slow("browser")
 def test_unknown_job_is_shown_as_saved(lab: Lab, page: Page) -> None:
     lab.write("a.ipynb", "1", outputs=[output("abcdefgh", "job: abcdefgh\nstatus: succeeded")])
     open_notebook(page, lab, "a.ipynb")

@@ -85,6 +85,7 @@ def test_widget_is_live_and_stays_when_the_job_has_ended(lab: PlainLab, page: Pa
     expect(visible.locator(".jp-pai-TensorBoard code")).to_have_text(by_hand)
 
 
+@pytest.mark.slow("browser")
 def test_form_submits_and_shows_its_job_without_the_extension(lab: PlainLab, page: Page, tmp_path: Path) -> None:
     wait = f"while not os.path.exists('{tmp_path}/go'): time.sleep(0.02)"
     begin = "import argparse, os, time\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default=0.5)"
@@ -119,6 +120,7 @@ def test_form_submits_and_shows_its_job_without_the_extension(lab: PlainLab, pag
     expect(output.locator(".jp-pai-Job")).to_contain_text("/data/digits/")
 
 
+@pytest.mark.slow("browser")
 def test_workflow_is_a_graph(lab: PlainLab, page: Page) -> None:
     code = "import jupyter_pai\nrun = jupyter_pai.Workflow('digits')\nrun.step('train', command='exit 3')\n"
     lab.write("w.ipynb", code + "run.step('publish', command='true', needs=['train'])\nrun.run()")

@@ -126,6 +126,7 @@ def test_list_is_live_filtered_and_deletes_many(lab: Lab, page: Page, tmp_path: 
     expect(page.locator(".jp-toast-message", has_text="gamma")).to_have_count(0)
 
 
+@pytest.mark.slow("browser")
 def test_job_tabs_are_restored_and_the_list_recovers_after_a_disconnection(
     lab: Lab, page: Page, tmp_path: Path
 ) -> None:
@@ -167,6 +168,7 @@ def test_job_tabs_are_restored_and_the_list_recovers_after_a_disconnection(
     assert lab.job(job)["status"] == "succeeded"
 
 
+@pytest.mark.slow("browser")
 def test_notebook_7_shows_jobs_beside_the_files(lab: Lab, page: Page, tmp_path: Path) -> None:
     submit(lab, "digits", waiting(tmp_path))
     page.goto(f"{lab.url}/tree?token={lab.token}")
@@ -215,6 +217,7 @@ def bare(home: Any, tmp_path: Path) -> Any:
     started.stop()
 
 
+@pytest.mark.slow("browser")
 def test_missing_server_extension_is_explained(bare: Lab, page: Page) -> None:
     sockets: list[str] = []
     page.on("websocket", lambda socket: sockets.append(socket.url))
@@ -225,6 +228,7 @@ def test_missing_server_extension_is_explained(bare: Lab, page: Page) -> None:
     assert not [url for url in sockets if "/pai/" in url]
 
 
+@pytest.mark.slow("browser")
 def test_version_mismatch_is_reported(lab: Lab, page: Page) -> None:
     about = {"version": "9.9.9", "backends": ["local"], "home": ""}
     page.route(re.compile(r"/pai/api/v1(\?\d+)?$"), lambda route: route.fulfill(json=about))

@@ -143,6 +143,7 @@ def named_server(home: Home, tmp_path: Path) -> Iterator[Lab]:
     hub.close()
 
 
+@pytest.mark.slow("browser")
 def test_notebook_7_works_below_a_hub_url(named_server: Lab, page: Page, tmp_path: Path) -> None:
     lab = named_server
     for name in ("aaa.ipynb", "bbb.ipynb"):
@@ -169,6 +170,7 @@ def test_notebook_7_works_below_a_hub_url(named_server: Lab, page: Page, tmp_pat
     assert "101 GET /user/ada/train/pai/api/v1/stream" in lab.log.read_text()
 
 
+@pytest.mark.slow("browser")
 def test_chinese_works_with_and_without_the_language_pack(lab: Lab, page: Page) -> None:
     urls: list[str] = []
     page.on("request", lambda request: urls.append(request.url) if "/catalogue" in request.url else None)

@@ -96,6 +96,7 @@ print("\\ndone", n)
 """
 
 
+@pytest.mark.slow("browser")
 def test_live_log_survives_a_server_restart(lab: Lab, page: Page, folder: Path, tmp_path: Path) -> None:
     (folder / "live.py").write_text(LIVE)
     job = submit(lab, f"GO={tmp_path}/go python live.py", folder)
@@ -142,6 +143,7 @@ def test_live_log_survives_a_server_restart(lab: Lab, page: Page, folder: Path, 
     expect(page.locator(PLACE)).to_contain_text(f"of {total + 2:,}")
 
 
+@pytest.mark.slow("browser")
 def test_escape_sequences_of_a_job_are_filtered(lab: Lab, page: Page, folder: Path) -> None:
     prepare(folder)
     command = "; ".join(command_of(name) for name in BINARY_LOGS if name not in ("byte by byte", "truncating"))
@@ -164,6 +166,7 @@ def test_escape_sequences_of_a_job_are_filtered(lab: Lab, page: Page, folder: Pa
     expect(seen).to_contain_text("<script>alert(1)</script>")
 
 
+@pytest.mark.slow("browser")
 @pytest.mark.parametrize("page", [{"viewport": {"width": 480, "height": 800}}], indirect=True)
 def test_logs_of_instances_are_merged_by_time(lab: Lab, page: Page, folder: Path) -> None:
     (folder / "a.py").touch()

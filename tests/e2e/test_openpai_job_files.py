@@ -59,6 +59,7 @@ def opened(page: Page, lab: Lab, cluster: OpenPai, name: str, text: str) -> Loca
     return shown
 
 
+@pytest.mark.slow("browser")
 def test_document_is_edited_into_an_error_and_repaired(lab: Lab, page: Page, cluster: OpenPai) -> None:
     shown = opened(page, lab, cluster, "digits.pai.yaml", DOCUMENT)
     text = shown.get_by_label(TEXT, exact=True)
@@ -116,6 +117,7 @@ def test_command_of_the_palette_submits_the_open_job_file(lab: Lab, page: Page, 
     assert cluster.count("rest:submit") == 1
 
 
+@pytest.mark.slow("browser")
 def test_edits_are_dropped_and_the_file_runs_on_this_machine(lab: Lab, page: Page, cluster: OpenPai) -> None:
     lab.rest("PUT", "/pai/api/v1/profiles/local", {"values": {"backend": "local", "container": "none"}})
     shown = opened(page, lab, cluster, "digits.pai.yaml", DOCUMENT)
@@ -133,6 +135,7 @@ def test_edits_are_dropped_and_the_file_runs_on_this_machine(lab: Lab, page: Pag
     expect(job).to_contain_text("worker worker")
 
 
+@pytest.mark.slow("browser")
 def test_generated_document_is_edited_and_generated_again(lab: Lab, page: Page, cluster: OpenPai) -> None:
     lab.write("other.ipynb", "1")
     (lab.root / "train.py").write_text("print('trained')")

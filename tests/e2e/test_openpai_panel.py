@@ -51,6 +51,7 @@ def add_profile(lab: Lab, server: OpenPai, name: str = "lab", **values: Any) -> 
     lab.rest("PUT", f"/pai/api/v1/profiles/{name}/credentials", {"username": USER, "password": PASSWORD})
 
 
+@pytest.mark.slow("browser")
 def test_cluster_is_added_by_its_address(lab: Lab, page: Page, cluster: OpenPai) -> None:
     cluster.add_user("me", "secret-of-mine")
     opened(page, lab)
@@ -101,6 +102,7 @@ def test_cluster_is_added_by_its_address(lab: Lab, page: Page, cluster: OpenPai)
     assert "secret-of-mine" not in page.content()
 
 
+@pytest.mark.slow("browser")
 def test_command_opens_the_form_of_a_backend(lab: Lab, page: Page) -> None:
     opened(page, lab)
     execute(page, "jupyter-pai:add-platform", backend="openpai")
@@ -119,6 +121,7 @@ def test_command_opens_the_form_of_a_backend(lab: Lab, page: Page) -> None:
     expect(mounts).to_have_value("nfs=relative/folder")
 
 
+@pytest.mark.slow("browser")
 def test_form_keeps_the_focus_when_the_browser_is_busy(lab: Lab, page: Page) -> None:
     opened(page, lab)
     # JupyterLab says that a view is rendered when the browser is idle. The form may have the focus by then.
@@ -131,6 +134,7 @@ def test_form_keeps_the_focus_when_the_browser_is_busy(lab: Lab, page: Page) -> 
     expect(name).to_be_focused()
 
 
+@pytest.mark.slow("browser")
 def test_panel_shows_what_the_user_has_of_a_cluster(lab: Lab, page: Page, cluster: OpenPai) -> None:
     add_profile(lab, cluster)
     with Client(cluster) as client:
@@ -158,6 +162,7 @@ def test_panel_shows_what_the_user_has_of_a_cluster(lab: Lab, page: Page, cluste
         client.stop("digits")
 
 
+@pytest.mark.slow("browser")
 def test_job_of_a_cluster_is_adopted(lab: Lab, page: Page, cluster: OpenPai) -> None:
     add_profile(lab, cluster)
     with Client(cluster) as client:
@@ -172,6 +177,7 @@ def test_job_of_a_cluster_is_adopted(lab: Lab, page: Page, cluster: OpenPai) -> 
     expect(view.locator(".jp-pai-Status").first).to_have_attribute("data-status", "succeeded")
 
 
+@pytest.mark.slow("browser")
 def test_expired_login_is_one_message_that_leads_to_the_login(lab: Lab, page: Page, cluster: OpenPai) -> None:
     add_profile(lab, cluster)
     add_profile(lab, cluster, "second")
@@ -202,6 +208,7 @@ def test_expired_login_is_one_message_that_leads_to_the_login(lab: Lab, page: Pa
     expect(profile.get_by_role("alert")).to_have_count(0)
 
 
+@pytest.mark.slow("browser")
 def test_part_that_fails_can_be_tried_again(lab: Lab, page: Page, cluster: OpenPai) -> None:
     add_profile(lab, cluster)
     cluster.faults.add("refused", "rest:virtual_clusters", status=403)
@@ -216,6 +223,7 @@ def test_part_that_fails_can_be_tried_again(lab: Lab, page: Page, cluster: OpenP
     expect(profile.get_by_role("alert")).to_have_count(0)
 
 
+@pytest.mark.slow("browser")
 def test_panels_are_accessible(lab: Lab, page: Page, cluster: OpenPai) -> None:
     """All parts of a cluster are reached by the keyboard, and fit into a narrow panel."""
     add_profile(lab, cluster)

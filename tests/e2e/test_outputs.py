@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from .conftest import Lab, execute, open_notebook, run_cells
@@ -53,6 +54,7 @@ while True:
 """
 
 
+@pytest.mark.slow("browser")
 def test_figures_are_displayed_while_the_job_runs(lab: Lab, page: Page) -> None:
     lab.write("work/a.ipynb", "%load_ext jupyter_pai", f"%%pai_train --name figures\n{FIGURES}")
     open_notebook(page, lab, "work/a.ipynb")
@@ -100,6 +102,7 @@ def test_files_are_previewed_without_running(lab: Lab, page: Page) -> None:
     expect(channel.locator("tr[data-path]")).to_have_count(1)
 
 
+@pytest.mark.slow("browser")
 def test_files_appear_while_the_job_runs_and_are_copied_into_the_workspace(
     lab: Lab, page: Page, tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from .conftest import Lab, open_notebook
@@ -74,6 +75,7 @@ def test_stop_rerun_with_changes_and_delete(lab: Lab, page: Page, tmp_path: Path
     assert [result["id"] for result in lab.rest("GET", "/pai/api/v1/jobs")["jobs"]] == [again["id"]]
 
 
+@pytest.mark.slow("browser")
 def test_labels_pins_and_events_including_changes_of_others(lab: Lab, page: Page) -> None:
     job = submit(lab, command="true", labels={"team": "x"})
     shown = view(page, lab, job)
@@ -100,6 +102,7 @@ def test_labels_pins_and_events_including_changes_of_others(lab: Lab, page: Page
     expect(shown.locator("tbody")).to_contain_text("best=yes")
 
 
+@pytest.mark.slow("browser")
 def test_command_line_is_copied(lab: Lab, page: Page, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("print(1)")
     source = {"folder": str(tmp_path), "include": ["train.py"]}

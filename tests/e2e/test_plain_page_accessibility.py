@@ -60,6 +60,7 @@ def shown(page: Page, engine: EmbeddedClient) -> PlainView:
     return PlainView(page, engine, job.id)
 
 
+@pytest.mark.slow("browser")
 def test_job_view_passes_accessibility_checks(shown: PlainView) -> None:
     page, wrong = shown.page, {}
     view = page.locator(".jp-pai-Job")

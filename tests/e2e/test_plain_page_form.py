@@ -106,6 +106,7 @@ def script(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+@pytest.mark.slow("browser")
 def test_form_passes_accessibility_checks(page: Page, engine: EmbeddedClient, script: Path) -> None:
     wrong = {}
     with closing(PlainForm(page, engine, script)) as shown:
@@ -137,6 +138,7 @@ def test_form_passes_accessibility_checks(page: Page, engine: EmbeddedClient, sc
     assert {kind: result for kind, result in wrong.items() if result} == {}
 
 
+@pytest.mark.slow("browser")
 def test_python_and_the_page_edit_the_same_request(page: Page, engine: EmbeddedClient, script: Path) -> None:
     with closing(PlainForm(page, engine, script)) as shown:
         form, root = shown.form, shown.root
@@ -209,6 +211,7 @@ class Regions(EmbeddedClient):
         return {verb: [{"name": f"ecs.{arguments['profile']}", **MACHINE}]}
 
 
+@pytest.mark.slow("browser")
 def test_choices_follow_the_selected_profile(home: Home, page: Page, script: Path) -> None:
     user_file().parent.mkdir(parents=True, exist_ok=True)
     user_file().write_text("".join(f"[profiles.{name}]\nbackend = 'pai'\nregion_id = 'x'\n" for name in ("one", "two")))
@@ -235,6 +238,7 @@ def test_choices_follow_the_selected_profile(home: Home, page: Page, script: Pat
         expect(shown.root).not_to_contain_text("nobody expects")
 
 
+@pytest.mark.slow("browser")
 def test_profile_refused_by_the_administrator_is_explained(
     home: Home, page: Page, script: Path, system: Callable[[str], Path]
 ) -> None:
@@ -273,6 +277,7 @@ def test_submit_from_the_page_gives_its_job_to_python(page: Page, engine: Embedd
         assert shown.form.hyperparameters == {"lr": 0.25}
 
 
+@pytest.mark.slow("browser")
 def test_submit_that_costs_money_asks_in_a_dialog_of_the_page(page: Page, pai: StandIn, script: Path) -> None:
     with closing(EmbeddedClient()) as client, closing(PlainForm(page, client, script, "pai")) as shown:
         shown.form.instance_type = "ecs.gn6i-c4g1.xlarge"

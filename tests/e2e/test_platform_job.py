@@ -76,6 +76,7 @@ def test_job_on_the_platform_has_all_its_parts(
     expect(view.get_by_role("cell", name="platform").first).to_be_visible()
 
 
+@pytest.mark.slow("browser")
 def test_costs_are_shown_before_the_submission(lab: Lab, page: Page, tmp_path: Path) -> None:
     lab.write("work/a.ipynb", "1")
     (lab.root / "work/train.py").write_text("print('trained')")

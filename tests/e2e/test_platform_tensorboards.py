@@ -57,6 +57,7 @@ def accept(page: Page) -> None:
     page.locator(".jp-Dialog .jp-mod-accept").click()
 
 
+@pytest.mark.slow("browser")
 def test_tensorboard_is_started_opened_stopped_and_deleted(lab: Lab, page: Page, pai: StandIn) -> None:
     view = opened(page, lab, submit(lab, "digits"))
     part = view.get_by_role("region", name=PART)
@@ -94,6 +95,7 @@ def test_tensorboard_is_started_opened_stopped_and_deleted(lab: Lab, page: Page,
     assert boards(lab) == []
 
 
+@pytest.mark.slow("browser")
 def test_tensorboard_is_replaced_when_all_slots_are_used(lab: Lab, page: Page, pai: StandIn) -> None:
     fill(lab)
     view = opened(page, lab, submit(lab, "sixth"))
@@ -121,6 +123,7 @@ def test_tensorboard_is_replaced_when_all_slots_are_used(lab: Lab, page: Page, p
     assert (shown["number-2"], shown["sixth"], shown["number-0"]) == ("stopped", "running", "running")
 
 
+@pytest.mark.slow("browser")
 def test_tensorboard_errors_are_shown_with_a_fix(lab: Lab, page: Page, pai: StandIn) -> None:
     job = submit(lab, "digits")
     pai.faults.add("refused", "dlc:ListTensorboards", status=403)
@@ -147,6 +150,7 @@ def test_tensorboard_errors_are_shown_with_a_fix(lab: Lab, page: Page, pai: Stan
     expect(part.get_by_role("link", name="Open on the platform")).to_be_visible()
 
 
+@pytest.mark.slow("browser")
 def test_local_jobs_offer_no_platform_tensorboard(lab: Lab, page: Page) -> None:
     view = opened(page, lab, submit(lab, "here", "local"))
     expect(view.get_by_role("button", name="Start TensorBoard")).to_be_visible()
@@ -154,6 +158,7 @@ def test_local_jobs_offer_no_platform_tensorboard(lab: Lab, page: Page) -> None:
     assert faults(page, TAB) == []
 
 
+@pytest.mark.slow("browser")
 @pytest.mark.parametrize("page", [{"viewport": {"width": 480, "height": 900}}], indirect=True)
 def test_tensorboards_are_dark_narrow_and_chinese(lab: Lab, page: Page) -> None:
     lab.setting("@jupyterlab/apputils-extension:themes", theme="JupyterLab Dark")
@@ -168,6 +173,7 @@ def test_tensorboards_are_dark_narrow_and_chinese(lab: Lab, page: Page) -> None:
     assert faults(page, TAB) == []
 
 
+@pytest.mark.slow("browser")
 def test_tensorboards_work_without_the_extension(
     pai: StandIn,
     plain_lab: Lab,  # noqa: F811

@@ -100,6 +100,7 @@ def test_platform_shows_resources_jobs_storages_and_links(lab: Lab, pai: StandIn
     expect(page.get_by_role("form", name="Profile pai")).to_be_visible()
 
 
+@pytest.mark.slow("browser")
 def test_job_is_adopted(lab: Lab, pai: StandIn, page: Page) -> None:
     (remote_id,) = pai.add_jobs(1, "Succeed", TrainingJobName="digits")
     view = shown(page, lab)
@@ -125,6 +126,7 @@ def test_job_is_adopted(lab: Lab, pai: StandIn, page: Page) -> None:
     expect(page.locator(".jp-pai-JobRow")).to_contain_text("digits")
 
 
+@pytest.mark.slow("browser")
 def test_older_jobs_are_loaded_on_demand(lab: Lab, pai: StandIn, page: Page) -> None:
     for number, remote_id in enumerate(pai.add_jobs(23, "Succeed")):
         pai.age_job(remote_id, 60 * number)
@@ -140,6 +142,7 @@ def test_older_jobs_are_loaded_on_demand(lab: Lab, pai: StandIn, page: Page) -> 
     expect(rows).to_have_count(23)
 
 
+@pytest.mark.slow("browser")
 def test_values_are_kept_with_their_age_while_the_platform_fails(lab: Lab, pai: StandIn, page: Page) -> None:
     pai.add_jobs(1, "Running", TrainingJobName="digits")
     view = shown(page, lab)
@@ -169,6 +172,7 @@ def test_values_are_kept_with_their_age_while_the_platform_fails(lab: Lab, pai: 
     expect(profile.get_by_text(AGE)).to_have_count(0)
 
 
+@pytest.mark.slow("browser")
 def test_nothing_is_requested_while_hidden(lab: Lab, pai: StandIn, page: Page) -> None:
     page.clock.install()
     sent: list[str] = []

@@ -81,6 +81,7 @@ def expect_platform(page: Page, job: str) -> None:
     execute(page, "jupyter-pai:show-jobs")
 
 
+@pytest.mark.slow("browser")
 def test_panel_offers_a_plugin_backend(shared: Path, lab: Lab, page: Page) -> None:
     lab.write("work/a.ipynb", "1")
     (lab.root / "work/train.py").write_text(SCRIPT)
@@ -163,6 +164,7 @@ def test_panel_offers_a_plugin_backend(shared: Path, lab: Lab, page: Page) -> No
     assert (shared / "home/jobs" / record["id"]).exists()
 
 
+@pytest.mark.slow("browser")
 def test_login_exchanges_the_password_and_shows_its_error_at_the_field(locked: Path, lab: Lab, page: Page) -> None:
     lab.rest("PUT", "/pai/api/v1/profiles/den", {"values": {"backend": "neighbour", "folder": str(locked)}})
     lab.write("work/a.ipynb", "1")
@@ -190,6 +192,7 @@ def test_login_exchanges_the_password_and_shows_its_error_at_the_field(locked: P
     expect(row.get_by_role("status")).to_have_text("Jobs can run with this profile.")
 
 
+@pytest.mark.slow("browser")
 def test_option_is_picked_from_a_list_of_the_platform(installed: None, lab: Lab, page: Page, tmp_path: Path) -> None:
     (lab.root / "train.py").write_text("print(1)")
     processors = [str(number) for number in sorted(os.sched_getaffinity(0))]
@@ -250,6 +253,7 @@ def age_list() -> None:
     path.write_text(json.dumps(stored))
 
 
+@pytest.mark.slow("browser")
 def test_command_of_a_terminal_is_copied_and_runs_in_jupyterlab(shared: Path, lab: Lab, page: Page) -> None:
     lab.write("a.ipynb", "%load_ext jupyter_pai", WAITING)
     lab.rest("PUT", "/pai/api/v1/profiles/den", {"values": {"backend": "neighbour", "folder": str(shared)}})

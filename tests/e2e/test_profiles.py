@@ -187,6 +187,7 @@ def managed(home: Home, tmp_path: Path) -> Iterator[Lab]:
     started.stop()
 
 
+@pytest.mark.slow("browser")
 def test_profile_refused_by_the_administrator_is_explained(managed: Lab, page: Page, tmp_path: Path) -> None:
     why = "The profile `own` is not allowed here. Allowed: `team`. Rule `profiles` in "
     settings = tmp_path / "system" / "jupyter_pai.toml"

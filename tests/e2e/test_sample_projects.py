@@ -12,6 +12,7 @@ from .conftest import Lab
 from .test_train import begun, fold, show
 
 
+@pytest.mark.slow("browser")
 @pytest.mark.parametrize("project", PROJECTS, ids=[project.name for project in PROJECTS])
 def test_project_is_trained_from_the_panel(lab: Lab, page: Page, project: Project) -> None:
     copy(project, lab.root)

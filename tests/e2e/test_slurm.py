@@ -40,6 +40,7 @@ def shared(tmp_path: Path) -> Path:
     return tmp_path / "shared"
 
 
+@pytest.mark.slow("browser")
 def test_cluster_is_used_from_profile_to_job(lab: Lab, page: Page, shared: Path, cluster: SlurmCluster) -> None:
     lab.write("work/a.ipynb", "1")
     (lab.root / "work/train.py").write_text(SCRIPT.format(go=shared / "go"))
@@ -91,6 +92,7 @@ def test_cluster_is_used_from_profile_to_job(lab: Lab, page: Page, shared: Path,
     expect(job.locator(".jp-pai-Status").first).to_have_text("succeeded")
 
 
+@pytest.mark.slow("browser")
 def test_batch_script_is_submitted_from_the_menu(lab: Lab, page: Page, shared: Path) -> None:
     lab.write("other.ipynb", "1")
     lines = ["#!/bin/sh", "#SBATCH -J count", "#SBATCH -c 2 --time=5", "#SBATCH --output=%j.out"]

@@ -59,6 +59,7 @@ def replies(page: Page) -> list[str]:
     return bodies
 
 
+@pytest.mark.slow("browser")
 def test_profile_is_added_with_its_keys(lab: Lab, page: Page, server: TiOne) -> None:
     server.objects.write("data/train.csv", b"1,2")
     bodies = replies(page)
@@ -134,6 +135,7 @@ def pick(field: Locator, option: str) -> None:
     expect(field).to_have_value(option)
 
 
+@pytest.mark.slow("browser")
 def test_job_asks_for_its_price_and_has_all_its_parts(
     lab: Lab, page: Page, server: TiOne, profile: None, tmp_path: Path
 ) -> None:
@@ -198,6 +200,7 @@ def test_job_asks_for_its_price_and_has_all_its_parts(
     assert task.request["Remark"] == "digits"
 
 
+@pytest.mark.slow("browser")
 @pytest.mark.parametrize("page", [{"viewport": {"width": 800, "height": 1200}}], indirect=True)
 def test_panels_are_dark_narrow_and_chinese(lab: Lab, page: Page, profile: None) -> None:
     lab.setting("@jupyterlab/apputils-extension:themes", theme="JupyterLab Dark")

@@ -217,6 +217,7 @@ def export_as_code(page: Page, shown: Locator) -> None:
     expect(page.locator(".jp-Notebook .jp-CodeCell").nth(1)).to_contain_text("%pai submit")
 
 
+@pytest.mark.slow("browser")
 def test_train_form_submits_entry_point_hyperparameters_and_files(lab: Lab, page: Page) -> None:
     lab.write("work/a.ipynb", "1")
     folder = lab.root / "work"
@@ -246,6 +247,7 @@ def test_train_form_submits_entry_point_hyperparameters_and_files(lab: Lab, page
     assert not spec["source"].get("allow_secret")
 
 
+@pytest.mark.slow("browser")
 def test_train_form_works_by_keyboard(lab: Lab, page: Page) -> None:
     lab.write("work/a.ipynb", "print('done')")
     (lab.root / "work/local.ini").write_text(f"key = {KEY}\n")
@@ -299,6 +301,7 @@ def test_train_form_works_by_keyboard(lab: Lab, page: Page) -> None:
     expect(page.locator(".jp-Notebook:focus-within")).to_be_visible()
 
 
+@pytest.mark.slow("browser")
 @pytest.mark.parametrize("page", [{"viewport": {"width": 480, "height": 800}}], indirect=True)
 def test_train_form_of_a_folder_is_dark_narrow_and_chinese(lab: Lab, page: Page) -> None:
     lab.setting("@jupyterlab/apputils-extension:themes", theme="JupyterLab Dark")
@@ -319,6 +322,7 @@ def test_train_form_of_a_folder_is_dark_narrow_and_chinese(lab: Lab, page: Page)
     expect(page.locator(".jp-pai-Job")).to_contain_text("lr 0.01 adam 3")
 
 
+@pytest.mark.slow("browser")
 def test_train_form_works_in_notebook_7(lab: Lab, page: Page) -> None:
     lab.write("work/a.ipynb", "print('done')")
     open_notebook(page, lab, "work/a.ipynb", "notebooks")
@@ -346,6 +350,7 @@ def test_train_form_works_in_notebook_7(lab: Lab, page: Page) -> None:
     assert faults(page, ".jp-pai-Train") == []
 
 
+@pytest.mark.slow("browser")
 def test_errors_of_the_launch_line_and_excluded_data_are_found_before_the_submit(lab: Lab, page: Page) -> None:
     parser = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, required=True)\n"
     flag = "p.add_argument('--amp', action='store_true')\nprint(p.parse_args(), open('data/train.csv').read())"
@@ -379,6 +384,7 @@ def test_errors_of_the_launch_line_and_excluded_data_are_found_before_the_submit
     expect(shown.get_by_label("Arguments", exact=True)).to_have_value("--amp")
 
 
+@pytest.mark.slow("browser")
 def test_roles_are_edited_and_submitted(lab: Lab, page: Page) -> None:
     lab.write("roles.ipynb", "import os\nprint('works as', os.environ['JUPYTER_PAI_ROLE'])")
     open_notebook(page, lab, "roles.ipynb")

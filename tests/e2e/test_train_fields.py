@@ -51,6 +51,7 @@ def names(table: Locator) -> list[str]:
     return [row.get_attribute("data-type") or "" for row in table.locator("tr[data-type]").all()]
 
 
+@pytest.mark.slow("browser")
 def test_instance_type_and_image_of_the_platform_are_selected(
     lab: Lab,
     page: Page,
@@ -117,6 +118,7 @@ def test_instance_type_and_image_of_the_platform_are_selected(
     expect(star).to_have_attribute("aria-pressed", "true")
 
 
+@pytest.mark.slow("browser")
 def test_options_follow_their_schema_and_uris_are_completed(
     lab: Lab,
     page: Page,

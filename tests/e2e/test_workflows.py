@@ -124,6 +124,7 @@ def test_graph_is_live_and_its_steps_open_their_jobs(lab: Lab, page: Page, tmp_p
     expect(view).to_contain_text("The workflow was deleted.")
 
 
+@pytest.mark.slow("browser")
 def test_output_of_a_cell_is_stopped_and_resumed(lab: Lab, page: Page, tmp_path: Path) -> None:
     run = run_workflow(lab, "long", step("wait", waiting(tmp_path)), step("after", needs=["wait"]))
     output = {
