@@ -9,7 +9,8 @@ BIN := $(VENV)/bin
 export CONSTRAINTS := constraints.txt
 MARKS := not slow and not soak and not gpu
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-EXTENSION := jupyter_pai/_labextension/package.json
+# Written after a production build.
+EXTENSION := labextension/lib/.production
 # JupyterLab finds the extension here. It is a link to the built one.
 LINK := $(VENV)/share/jupyter/labextensions/jupyter-pai
 # It is built by the rule below, not once more by each installation.
@@ -36,6 +37,7 @@ lab: $(VENV)/lab  ## open JupyterLab on the tutorial
 	python -m binder.demo --lab
 
 watch: $(VENV)/lab  ## build the front end again at each change
+	@rm $(EXTENSION)
 	jlpm watch
 
 test: $(VENV)/test  ## what `lint` says, and the first tier of the suite
@@ -96,8 +98,8 @@ COMPILE := uv pip compile --upgrade --no-header --no-annotate --python-version 3
 update: | $(BIN)/uv  ## write the versions of all packages anew, and show the changes
 	$(STEP) update "Resolving the newest versions" env UV_DEFAULT_INDEX="$(INDEX)" sh -ec ' \
 		$(COMPILE) pyproject.toml --all-extras --group node --group collaboration --group mpi -o build/constraints.txt; \
-		$(COMPILE) --group alipai --group tikit -o build/own_environments.txt'
-	@for file in constraints.txt tests/support/own_environments.txt; do new=build/$${file##*/}; \
+		for name in alipai tikit; do $(COMPILE) --group $$name -o build/$$name.txt; done'
+	@for file in constraints.txt tests/fakes/alipai.txt tests/fakes/tikit.txt; do new=build/$${file##*/}; \
 		diff --side-by-side --suppress-common-lines --expand-tabs --width=80 $$file $$new || true; mv $$new $$file; done
 
 $(BIN)/uv:
