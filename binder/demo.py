@@ -4,7 +4,7 @@ python -m binder.demo           run it, and print its results
 python -m binder.demo --lab     open JupyterLab on it
 
 The jobs are stored in `build/state` of the checkout, unless JUPYTER_PAI_HOME is set. Without --lab, the profiles of the
-user are not read, so no job is billed.
+user are not read, so no job is billed. The output of its server goes to `build/log/server.txt`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from .session import NotebookSession
 
 ROOT = Path(__file__).parents[1]
 TUTORIALS = ROOT / "binder" / "tutorials"
+LOG = ROOT / "build" / "log" / "server.txt"
 
 
 def main() -> None:
@@ -77,12 +78,16 @@ def server(folder: Path) -> Iterator[tuple[str, str]]:
         *(["--allow-root"] if os.getuid() == 0 else []),
     ]
     # By the environment: every user of the machine can read a command line.
-    process = subprocess.Popen(command, env={**os.environ, "JUPYTER_TOKEN": token})
+    LOG.parent.mkdir(parents=True, exist_ok=True)
+    with LOG.open("wb") as log:
+        environment = {**os.environ, "JUPYTER_TOKEN": token}
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
     url = f"http://127.0.0.1:{port}"
     try:
         while not _answers(url):
             if process.poll() is not None:
-                sys.exit("the Jupyter server ended with exit code %d" % process.returncode)
+                end = "\n".join(LOG.read_text("utf-8", "replace").splitlines()[-20:])
+                sys.exit(f"{end}\nThe Jupyter server ended with exit code {process.returncode} (log: {LOG})")
             try:
                 process.wait(0.1)
             except subprocess.TimeoutExpired:

@@ -30,7 +30,7 @@ from jupyter_pai.jobs.state_dir import Home
 
 from .fakes.alibaba import StandIn, stand_in
 from .fakes.webhdfs import WebHdfsServer, web_hdfs
-from .support import forked_commands
+from .support import forked_commands, own_environments
 from .support.waiting import PATIENCE as PATIENCE, until as until
 
 if TYPE_CHECKING:
@@ -330,7 +330,8 @@ def ordinary_user(built: Path) -> Iterator[OrdinaryUser]:
 def _install(folder: Path, built: Path) -> None:
     """Install with uv, whose cache is shared by all environments of the machine. The wheel is named, so that no other
     package of this version is used."""
-    requirements = [str(next(built.glob("*.whl"))), "--requirement", str(ROOT / "binder/requirements.txt")]
+    binder = ["--requirement", str(ROOT / "binder/requirements.txt")]
+    requirements = [str(next(built.glob("*.whl"))), *binder, *own_environments.constraint()]
     make = ["venv", "--quiet", "--python", "/usr/bin/python3", str(folder)]
     for words in (make, ["pip", "install", "--quiet", "--python", str(folder / "bin/python"), *requirements]):
         done = subprocess.run([sys.executable, "-m", "uv", *words], capture_output=True, text=True, check=False)

@@ -37,10 +37,11 @@ from jupyter_pai.jobs.state_dir import Home, JobFolder
 from jupyter_pai.source import pack as source
 
 from ..conftest import keep_below, until
+from ..fakes.alipai import python_of_alipai
 from ..integration.local.supervised_job import is_alive
 from ..integration.server.real_server import RealServer
 from ..support.event_writers import STYLES, event, opened, write
-from .measure import ROOT, Row, difference, pairs, printed_seconds, ratio, settle
+from .measure import Row, difference, pairs, printed_seconds, ratio, settle
 
 __all__ = ["ALL"]
 
@@ -61,24 +62,13 @@ def start() -> Iterator[Row]:
     yield difference("IPython start with `%load_ext jupyter_pai`, against without", ours, baseline, 30)
 
     timed = "import time; begun = time.perf_counter(); import {}; print(time.perf_counter() - begun)"
-    python = alipai()
+    python = python_of_alipai()
     ours, baseline = pairs(
         7,
         lambda: printed_seconds([sys.executable, "-c", timed.format("jupyter_pai")]),
         lambda: printed_seconds([python, "-c", timed.format("pai.estimator")]),
     )
     yield ratio("`import jupyter_pai`, against alipai's `import pai.estimator`", ours, baseline, 40)
-
-
-def alipai() -> Path:
-    """The interpreter of an environment that has only alipai."""
-    folder = ROOT / ".venvs" / "alipai"
-    if not (folder / "ready").exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        subprocess.run([folder / "bin/python", "-m", "pip", "install", "-q", "alipai", "setuptools"], check=True)
-        (folder / "ready").touch()
-    return folder / "bin" / "python"
 
 
 MEASURE_SUBMIT = """

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from jupyter_pai.jobs.state_dir import Home
 
 from ..conftest import made_once
+from ..support.own_environments import constraint, group
 from .conftest import LONG, Lab, open_notebook, run_cells
 from .test_jobs import ROW
 from .test_launchers import HEAD
@@ -25,7 +26,7 @@ DELAY = 3600
 def install(folder: Path) -> None:
     """Install the packages that this environment lacks into a folder, so that other tests do not share documents."""
     uv = [sys.executable, "-m", "uv", "pip", "install", "--python", sys.executable]
-    command = [*uv, "--dry-run", "jupyter-collaboration>=4"]
+    command = [*uv, "--dry-run", *group("collaboration"), *constraint()]
     plan = subprocess.run(command, check=True, capture_output=True, text=True).stderr
     lacking = re.findall(r"^ \+ (\S+)$", plan, re.MULTILINE)
     subprocess.run([*uv, "--no-deps", "--prefix", str(folder), *lacking], check=True, capture_output=True)

@@ -21,8 +21,7 @@ def python_of_alipai() -> Path:
     """The interpreter that has alipai. Skips the test where there can be none."""
     if sys.version_info >= (3, 13):
         pytest.skip(PYTHON_TOO_NEW)
-    # It imports distutils, which newer interpreters leave to setuptools.
-    return python_with("alipai", "alipai==0.4.13", "setuptools<81")
+    return python_with("alipai")
 
 
 def session_of(pai: StandIn) -> str:

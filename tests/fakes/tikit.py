@@ -14,7 +14,7 @@ __all__ = ["python_of_tikit", "run_tikit"]
 
 def python_of_tikit() -> Path:
     """The interpreter that has Tikit."""
-    return python_with("tikit", "tikit==1.9.5.260130")
+    return python_with("tikit")
 
 
 def run_tikit(server: TiOne, script: str, **arguments: str) -> dict[str, Any]:

@@ -27,7 +27,21 @@ def demo(name: str, environment: dict[str, str]) -> Path:
     model = Path(output["model"].strip().removeprefix("file://"))
     assert (model / "digits.joblib").exists()
     assert output["job"].strip() in str(model)
+    assert done.stderr == ""
+    assert len(done.stdout.splitlines()) <= 55
     return model
+
+
+def test_demo_builds_no_front_end(tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+
+    def plan(target: str) -> str:
+        command = ["make", "--dry-run", f"VENV={tmp_path}/new", f"EXTENSION={tmp_path}/not-built", target]
+        return subprocess.check_output(command, cwd=ROOT, env=environment, text=True)
+
+    assert "jlpm build" in plan("lab")
+    assert "jlpm" not in plan("demo")
+    assert plan("demo").count("step()") <= 5  # Each prints a line.
 
 
 def test_demo_prints_status_metric_and_model(home: Home) -> None:

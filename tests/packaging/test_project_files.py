@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tarfile
+import tomllib
 from email import message_from_bytes
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import pytest
 import yaml
 from hatchling.metadata.core import ProjectMetadata
 from hatchling.plugin.manager import PluginManager
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from ..conftest import ROOT
 
@@ -34,8 +37,20 @@ def test_automation_calls_targets_of_the_makefile() -> None:
     steps = [step["run"] for job in jobs for step in job["steps"] if "run" in step]
     steps += [hook["entry"] for repository in read(".pre-commit-config.yaml")["repos"] for hook in repository["hooks"]]
     called = [step for step in steps if not step.startswith("apt-get")]
-    assert called == [".ci/run", "make build", "make docs", "make lint"]
+    assert called == [".ci/run", "make test-all", "make test-newest", "make build", "make docs", "make lint"]
     assert {step.removeprefix("make ") for step in called[1:]} <= TARGETS
+
+
+def test_constraints_are_names_and_versions_of_all_packages() -> None:
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    assert [line for line in lines if not re.fullmatch(r"[a-z0-9-]+==[a-z0-9.]+", line)] == []
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    groups = [project["dependency-groups"][name] for name in ("node", "collaboration", "mpi")]
+    extras = project["project"]["optional-dependencies"].values()
+    required = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
+    required += [text for texts in (*extras, *groups) for text in texts]
+    names = {canonicalize_name(Requirement(text).name) for text in required}
+    assert names - {line.partition("==")[0] for line in lines} == {"jupyter-pai"}
 
 
 @pytest.mark.parametrize("form", ["bug", "feature"])
@@ -93,6 +108,7 @@ def test_sdist_can_build_the_front_end(built: Path) -> None:
             "package.json",
             "labextension/src/index.ts",
             "Makefile",
+            "constraints.txt",
             "SECURITY.md",
         ):
             assert name in names, name

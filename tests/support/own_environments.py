@@ -17,16 +17,31 @@ from uv import find_uv_bin
 
 from .waiting import PATIENCE
 
-__all__ = ["python_with", "run_script"]
+__all__ = ["constraint", "group", "python_with", "run_script"]
+
+ROOT = Path(__file__).parents[2]
+
+
+def constraint(path: str = "constraints.txt") -> list[str]:
+    """Return options of uv for the versions in a file of the repository. `make test-newest` uses the newest ones."""
+    options = ["--constraint", str(ROOT / path), "--build-constraint", str(ROOT / "constraints.txt")]
+    return options if os.environ.get("CONSTRAINTS", path) else []
+
+
+def group(name: str) -> list[str]:
+    """Return options of uv for a dependency group of `pyproject.toml`."""
+    return ["--group", f"{ROOT / 'pyproject.toml'}:{name}"]
 
 
 @lru_cache
-def python_with(name: str, *packages: str) -> Path:
-    """Return the interpreter of an environment that has only these packages; made once a session, from uv's cache."""
+def python_with(name: str) -> Path:
+    """Return the interpreter of an environment that has only a dependency group, with the versions in
+    `tests/fakes/NAME.txt`; made once a session, from uv's cache."""
     folder = Path(tempfile.gettempdir()) / f"jupyter-pai-{name}-{os.getuid()}-{os.getpid()}"
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     python = folder / "bin/python"
-    install = ["pip", "install", "-q", "--python", str(python), *packages]
+    versions = constraint(f"tests/fakes/{name}.txt")
+    install = ["pip", "install", "-q", "--python", str(python), *group(name), *versions]
     for command in (["venv", "-q", "--python", sys.executable, str(folder)], install):
         done = subprocess.run([find_uv_bin(), *command], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr

@@ -9,6 +9,7 @@ from pathlib import Path
 from jupyter_pai.client.embedded import EmbeddedClient
 
 from ...conftest import PATIENCE, made_once, script, submit, until
+from ...support.own_environments import constraint, group
 from ...support.slurm import SlurmCluster
 
 # What `torch.distributed` does for `env://`: rank 0 listens at MASTER_ADDR, all others connect to it.
@@ -93,8 +94,8 @@ def test_mpi_script_finds_its_ranks(lab: SlurmCluster, engine: EmbeddedClient, f
     """By the interface of the cluster; MPICH and mpi4py come from PyPI."""
 
     def install(place: Path) -> None:
-        words = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--target", str(place), "mpi4py", "mpich"]
-        subprocess.run(words, check=True)
+        words = ["pip", "install", "--quiet", "--target", str(place), *group("mpi"), *constraint()]
+        subprocess.run([sys.executable, "-m", "uv", *words], check=True)
 
     packages = made_once("mpi", install)
     script(
