@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -111,7 +112,15 @@ def pytest_collection() -> Generator[None, object, object]:
     return result
 
 
+@pytest.hookimpl(tryfirst=True)  # Before pytest deselects tests by their marks.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    seen: Counter[str] = Counter()
+    for item in items:
+        for mark in item.iter_markers("slow"):
+            test = item.nodeid.partition("[")[0]
+            if seen[test] < mark.kwargs.get("first", 0):
+                item.own_markers.remove(mark)
+            seen[test] += 1
     items.sort(key=lambda item: not item.nodeid.removeprefix("tests/").startswith(_LONG))
 
 

@@ -498,6 +498,7 @@ def test_smallest_image_cannot_decode_or_install(container: Machine) -> None:
     assert (code, output.splitlines()[-1]) == (125, last)
 
 
+@pytest.mark.slow("cases", first=1)
 def test_requirements_are_installed(machine: Machine) -> None:
     """Those of the spec take precedence over those of the code. The next job with the same ones installs nothing."""
     if machine.kind == "container":
@@ -526,6 +527,7 @@ def train(machine: Machine, one: Job, place: Site) -> str:
     return output
 
 
+@pytest.mark.slow("cases")
 @pytest.mark.parametrize("machine", OWN, indirect=True)
 def test_script_of_custom_job_trains(machine: Machine) -> None:
     """Its paths below /ml are fixed."""

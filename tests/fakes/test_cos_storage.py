@@ -186,6 +186,7 @@ class Renewing(CosAccount):
         self.access_key = self.server.sts(3600)
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("change", [{"expires": 0}, {"active": False}])
 def test_keys_that_end_during_a_transfer_are_renewed(cos: TiOne, tmp_path: Path, change: dict[str, Any]) -> None:
     path, uri = large(tmp_path, 96), f"cos://{cos.bucket}/large.bin"
@@ -206,6 +207,7 @@ def test_keys_that_end_during_a_transfer_are_renewed(cos: TiOne, tmp_path: Path,
     assert (tmp_path / "back/large.bin").read_bytes() == path.read_bytes()
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("kind", ["500", "503", "throttled", "reset", "cut", "lost"])
 def test_transfers_survive_faults(storage: CosStorage, cos: TiOne, tmp_path: Path, kind: str) -> None:
     folder = tmp_path / "tree"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from .alibaba import StandIn
 from .alipai import run_alipai
 
@@ -53,6 +55,7 @@ SCRIPT = """
 """
 
 
+@pytest.mark.slow("environment")
 def test_official_sdk_runs_a_job_on_the_fake(pai: StandIn, tmp_path: Path) -> None:
     code, to = tmp_path / "code", tmp_path / "to"
     code.mkdir()

@@ -188,6 +188,7 @@ class Renewing(AccountOf):
         self.access_key = self.pai.sts(3600)
 
 
+@pytest.mark.slow("transfers")
 def test_keys_expiring_during_a_transfer_are_renewed(pai: StandIn, tmp_path: Path) -> None:
     path, uri = large(tmp_path, 96), f"oss://{pai.bucket}/large.bin"
     account = Renewing(pai, old := pai.sts(3600))
@@ -211,6 +212,7 @@ def test_expired_keys_raise_credentials_error(storage: OssStorage, account: Acco
     assert account.access_key.token not in str(caught.value)
 
 
+@pytest.mark.slow("cases", first=2)
 @pytest.mark.parametrize("kind", ["500", "503", "throttled", "reset", "cut", "lost"])
 def test_transfers_survive_faults(storage: OssStorage, pai: StandIn, tmp_path: Path, kind: str) -> None:
     folder = tmp_path / "tree"
@@ -273,6 +275,7 @@ def test_object_keys_that_are_not_paths_are_not_downloaded(storage: OssStorage, 
     assert [path.name for path in tmp_path.rglob("*") if path.name in ("out", "b", "c", "ok")] == ["ok"]
 
 
+@pytest.mark.slow("transfers")
 def test_listing_reads_all_pages(storage: OssStorage, pai: StandIn) -> None:
     folder = f"oss://{pai.bucket}/many/"
     for n in range(1005):
@@ -396,6 +399,7 @@ def test_keys_are_not_logged(
         assert secret not in caplog.text
 
 
+@pytest.mark.slow("transfers")
 def test_interrupted_download_is_resumed(storage: OssStorage, pai: StandIn, tmp_path: Path) -> None:
     data = os.urandom(MIB) * 96 + b"end"
     pai.objects.write("a/large", data)

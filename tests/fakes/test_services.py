@@ -85,6 +85,7 @@ def test_repeated_nonce_is_rejected(pai: StandIn) -> None:
     assert send() == (400, "SignatureNonceUsed")
 
 
+@pytest.mark.slow("cases", first=2)
 @pytest.mark.parametrize(
     ("field", "value", "code"),
     [

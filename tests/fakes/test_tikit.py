@@ -73,6 +73,7 @@ def server(tmp_path: Path) -> Iterator[TiOne]:
         yield running
 
 
+@pytest.mark.slow("transfers")
 def test_tikit_runs_a_lesson_on_the_stand_in(server: TiOne, tmp_path: Path) -> None:
     code, data = tmp_path / "code", tmp_path / "data"
     for path, name, text in ((code, "main.py", MAIN), (data, "a.txt", "data")):

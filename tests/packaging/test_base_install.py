@@ -64,6 +64,7 @@ def test_plain_wheel_installs_no_extras(ordinary_user: OrdinaryUser) -> None:
 PAI = "[profiles.p]\nbackend = 'pai'\nregion_id = 'cn-hangzhou'\noss_bucket_name = 'b'\nworkspace_id = '1'\n"
 
 
+@pytest.mark.slow("cases", first=2)
 @pytest.mark.parametrize(
     ("words", "modules"),
     [
@@ -85,6 +86,7 @@ def test_missing_extra_names_its_install_command(ordinary_user: OrdinaryUser, wo
     assert "Traceback" not in message
 
 
+@pytest.mark.slow("environment")
 def test_secrets_without_a_keyring_are_stored_in_a_file(ordinary_user: OrdinaryUser) -> None:
     def pai(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
         return ordinary_user.run(ordinary_user.python, "-m", "jupyter_pai", *words, **more)

@@ -174,6 +174,7 @@ CHECKS = {
 }
 
 
+@pytest.mark.slow("examples", first=1)
 @pytest.mark.parametrize("language", ["", ".zh-CN"])
 @pytest.mark.parametrize("name", CHECKS)
 def test_tutorial_runs(binder_url: str, name: str, language: str) -> None:
@@ -187,6 +188,7 @@ def test_every_tutorial_is_tested() -> None:
     assert there == {f"{name}{language}.ipynb" for name in CHECKS for language in ("", ".zh-CN")}
 
 
+@pytest.mark.slow("environment")
 def test_failed_script_names_its_line_with_an_ml_path(binder_url: str) -> None:
     notebook = NotebookSession(binder_url, TOKEN, "tutorial.ipynb")
     notebook.run("%load_ext jupyter_pai")

@@ -11,6 +11,8 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
+import pytest
+
 from jupyter_pai.jobs.state_dir import Home
 
 from ..conftest import PATIENCE, ROOT, until
@@ -44,10 +46,12 @@ def test_demo_builds_no_front_end(tmp_path: Path) -> None:
     assert plan("demo").count("step()") <= 5  # Each prints a line.
 
 
+@pytest.mark.slow("environment")
 def test_demo_prints_status_metric_and_model(home: Home) -> None:
     assert demo("tutorial.zh-CN.ipynb", dict(os.environ)).is_relative_to(home.jobs)
 
 
+@pytest.mark.slow("environment")
 def test_demo_uses_neither_state_nor_profiles_of_the_user(tmp_path: Path) -> None:
     (tmp_path / ".jupyter").mkdir()
     (tmp_path / ".jupyter/jupyter_pai.toml").write_text('default = "mine"\n[profiles.mine]\nbackend = "pai"\n')

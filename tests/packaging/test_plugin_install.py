@@ -67,6 +67,7 @@ def den(shared: Path, cli: Cli, folder: Path) -> Cli:
     return cli
 
 
+@pytest.mark.slow("environment")
 @pytest.mark.timeout(900)  # It runs 142 tests, which takes minutes on a loaded machine.
 def test_plugin_passes_its_conformance_tests(installed: None, tmp_path: Path) -> None:
     """Run its tests in a folder without our files."""
@@ -76,6 +77,7 @@ def test_plugin_passes_its_conformance_tests(installed: None, tmp_path: Path) ->
     assert "skipped" not in reply
 
 
+@pytest.mark.slow("environment")
 def test_command_line_logs_in(installed: None, cli: Cli, tmp_path: Path) -> None:
     password = "it rains " + "in the den"
     with example_plugin.running_daemon(tmp_path / "shared", "--user", "ada", NEIGHBOUR_PASSWORD=password) as folder:
@@ -95,6 +97,7 @@ def test_command_line_logs_in(installed: None, cli: Cli, tmp_path: Path) -> None
         assert (revoked.returncode, "Log in again: jupyter pai profile login" in revoked.stderr) == (2, True)
 
 
+@pytest.mark.slow("environment")
 def test_command_line_uses_the_plugin(den: Cli, shared: Path, folder: Path) -> None:
     assert "neighbour" in den("profile", "list").stdout
     assert "local" in den("instances", "--profile", "den").stdout
@@ -122,6 +125,7 @@ def test_command_line_uses_the_plugin(den: Cli, shared: Path, folder: Path) -> N
     assert (shared / "home/jobs" / result["id"]).exists()
 
 
+@pytest.mark.slow("environment")
 def test_plugin_storage_is_available_to_all_profiles(den: Cli, folder: Path) -> None:
     assert den("put", "data.txt", "neighbour://data/raw/").returncode == 0
     assert "data.txt" in den("ls", "neighbour://data/raw/").stdout
@@ -157,6 +161,7 @@ def test_plugin_errors_are_reported_with_a_fix(den: Cli, tmp_path: Path) -> None
     assert "Traceback" not in alone.stderr
 
 
+@pytest.mark.slow("environment")
 def test_python_uses_the_plugin(den: Cli, folder: Path, shared: Path) -> None:
     shutil.copy(folder / "data.txt", shared / "data.txt")
     code = f"""
@@ -172,6 +177,7 @@ def test_python_uses_the_plugin(den: Cli, folder: Path, shared: Path) -> None:
     assert (folder / "here/model.txt").read_text() == "trained"
 
 
+@pytest.mark.slow("environment")
 def test_magic_uses_the_plugin(shared: Path, folder: Path, home: Home) -> None:
     (folder / "train.py").write_text("print('there')")
     code = f"""
@@ -184,6 +190,7 @@ def test_magic_uses_the_plugin(shared: Path, folder: Path, home: Home) -> None:
     assert "there\n" in python("-c", dedent(code), cwd=folder)
 
 
+@pytest.mark.slow("environment")
 def test_notebook_form_shows_plugin_options(den: Cli, folder: Path) -> None:
     (folder / "nice.py").write_text("import os\nprint('nice', os.nice(0))")
     kernel = Kernel(folder)
@@ -205,6 +212,7 @@ def test_notebook_form_shows_plugin_options(den: Cli, folder: Path) -> None:
         kernel.stop()
 
 
+@pytest.mark.slow("environment")
 def test_rest_api_lists_the_plugin(den: Cli, folder: Path) -> None:
     assert den("put", "data.txt", "neighbour://data/").returncode == 0
     server = RealServer(folder)
@@ -246,6 +254,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_plugin_is_named_and_isolated(
     name: str, cli: Cli, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -269,6 +278,7 @@ def test_broken_plugin_is_named_and_isolated(
     assert (done.returncode, "runs\n" in done.stdout) == (0, True), done.stderr
 
 
+@pytest.mark.slow("environment")
 def test_profile_of_a_removed_plugin_has_a_fix(den: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     assert den("submit", "--profile", "den", "--command", "echo there", "--wait").returncode == 0
     monkeypatch.delenv("PYTHONPATH")
@@ -282,6 +292,7 @@ def test_profile_of_a_removed_plugin_has_a_fix(den: Cli, monkeypatch: pytest.Mon
     assert den("submit", "train.py", "--dry-run").returncode == 0
 
 
+@pytest.mark.slow("environment")
 def test_discovered_plugin_needs_no_settings(
     shared: Path, cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,8 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from ..conftest import ROOT, OrdinaryUser
 
 
@@ -48,6 +50,7 @@ def test_wheel_is_built_from_the_sdist_without_node(built: Path, tmp_path: Path)
         assert name in names, name
 
 
+@pytest.mark.slow("environment")
 def test_both_extensions_work_from_the_wheel(ordinary_user: OrdinaryUser) -> None:
     jupyter = ordinary_user.python.parent / "jupyter"
     server = ordinary_user.run(jupyter, "server", "extension", "list")
@@ -72,6 +75,7 @@ def test_messages_are_chinese_from_the_wheel(ordinary_user: OrdinaryUser) -> Non
     assert "没有作业" in done.stderr
 
 
+@pytest.mark.slow("environment")
 def test_mypy_sees_types_of_the_wheel(tmp_path: Path) -> None:
     code = "import jupyter_pai\nreveal_type(jupyter_pai.get_job('x').status)\n"
     done = subprocess.run(

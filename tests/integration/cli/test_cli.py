@@ -58,6 +58,7 @@ def test_exit_code_is_1_for_failed_jobs_and_2_for_bad_usage(cli: Cli, folder: Pa
         assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow("cases", first=6)
 @pytest.mark.parametrize(("words", "what", "fix"), [case for case in REFUSED if case[0] != "--command 'open"])
 def test_bad_submits_are_rejected_with_a_fix(cli: Cli, folder: Path, words: str, what: str, fix: str) -> None:
     prepare(folder)
@@ -69,6 +70,7 @@ def test_bad_submits_are_rejected_with_a_fix(cli: Cli, folder: Path, words: str,
     assert json.loads(cli("list", "--json").stdout) == []
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize(("words", "what", "fix"), FAILING)
 def test_failing_jobs_show_reason_and_fix(cli: Cli, folder: Path, words: str, what: str, fix: str) -> None:
     prepare(folder)
@@ -79,6 +81,7 @@ def test_failing_jobs_show_reason_and_fix(cli: Cli, folder: Path, words: str, wh
     assert re.fullmatch(r"<\w+ .*>\n", done.stderr)  # The job, before its log.
 
 
+@pytest.mark.slow("cases")
 @pytest.mark.parametrize(("words", "what", "fix"), QUESTIONED)
 def test_launch_lines_that_fail_are_refused(cli: Cli, folder: Path, words: str, what: str, fix: str) -> None:
     """Submitted anyway, the job fails as predicted."""
@@ -107,6 +110,7 @@ def test_launch_lines_that_fail_are_refused(cli: Cli, folder: Path, words: str, 
     assert any(what in text for text in (*preview["notes"], *preview["refused"].values()))
 
 
+@pytest.mark.slow("processes")
 def test_arguments_after_two_dashes_are_passed_on_unchanged(cli: Cli, folder: Path) -> None:
     script(folder, "import sys; print(sys.argv[1:])")
     words = ["--lr", "0.5", "a b", "$HOME", "*", "--wait", "+model=big", "x={a: 1}"]
@@ -120,6 +124,7 @@ def test_arguments_after_two_dashes_are_passed_on_unchanged(cli: Cli, folder: Pa
     assert cli("rerun", "last", "--wait", "--remove", "args").stdout.startswith(f"{['--n', '1']!r}\n")
 
 
+@pytest.mark.slow("processes")
 def test_inspect_lists_hyperparameters_and_problems(cli: Cli, folder: Path, home: Home) -> None:
     prepare(folder)
     script(folder, "raise SystemExit('was run')\nfrom options import parser\nfrom broken import x", "work.py")
@@ -149,6 +154,7 @@ def test_exit_code_is_3_for_an_unusable_state_folder(cli: Cli, home: Home) -> No
     assert "JUPYTER_PAI_HOME" in done.stderr
 
 
+@pytest.mark.slow("processes")
 def test_detached_jobs_are_found_by_name_and_prefix(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
     done = cli("submit", "--command", "echo one; echo two", "--name", "mine")
@@ -161,6 +167,7 @@ def test_detached_jobs_are_found_by_name_and_prefix(cli: Cli, folder: Path) -> N
     assert "succeeded" in cli("show", "last").stdout
 
 
+@pytest.mark.slow("processes")
 def test_json_output_is_one_object(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
     done = cli("submit", "--command", "echo acc=0.5", "--metric", "acc=acc=(.+)", "--wait", "--json")
@@ -179,6 +186,7 @@ def test_json_output_is_one_object(cli: Cli, folder: Path) -> None:
     assert points["acc"]["value"] == [0.5]
 
 
+@pytest.mark.slow("processes")
 def test_metrics_are_downsampled(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
     result = job(cli, "--command", "seq 100", "--metric", r"n=^(\d+)$", "--wait")
@@ -240,6 +248,7 @@ def test_stop_rerun_delete_and_download(cli: Cli, folder: Path) -> None:
     assert len(json.loads(cli("list", "--json").stdout)) == 1
 
 
+@pytest.mark.slow("processes")
 def test_outputs_lists_files_of_a_job(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
     evil = "\"$(printf 'evil\\033[31m')\""
@@ -259,6 +268,7 @@ def test_outputs_lists_files_of_a_job(cli: Cli, folder: Path) -> None:
     assert cli("outputs", "last", "weights").returncode == 2
 
 
+@pytest.mark.slow("processes")
 def test_rerun_with_changes_is_shown_by_diff(cli: Cli, folder: Path, tmp_path: Path) -> None:
     script(folder, "import os, sys; print(*sys.argv[1:], os.environ.get('PAI_INPUT_TABLE'))")
     (folder / "table.csv").touch()
@@ -280,6 +290,7 @@ def test_rerun_with_changes_is_shown_by_diff(cli: Cli, folder: Path, tmp_path: P
     assert "Spec and code are identical." in cli("diff", "first", "first").stdout
 
 
+@pytest.mark.slow("processes")
 def test_diff_removes_escape_sequences(cli: Cli, folder: Path) -> None:
     (folder / "a.txt").write_text("one\n")
     job(cli, "--command", "true", "--name", "first", "--wait")
@@ -290,6 +301,7 @@ def test_diff_removes_escape_sequences(cli: Cli, folder: Path) -> None:
     assert "\x1b" not in output
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize(
     ("words", "what"),
     [
@@ -324,6 +336,7 @@ def test_invalid_rerun_and_prune_options_are_rejected(cli: Cli, folder: Path, wo
     assert len(json.loads(cli("list", "--json").stdout)) == 1
 
 
+@pytest.mark.slow("processes")
 def test_prune_previews_confirms_and_removes(cli: Cli, folder: Path, home: Home) -> None:
     (folder / "a").touch()
     for name in ("kept", "large", "small"):
@@ -359,6 +372,7 @@ def test_id_is_printed_before_the_log(cli: Cli, folder: Path) -> None:
     assert done.stdout.startswith("log\n")
 
 
+@pytest.mark.slow("processes")
 def test_jobs_are_sorted_by_a_hyperparameter(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
     for value in ("10", "1", "2"):
@@ -368,6 +382,7 @@ def test_jobs_are_sorted_by_a_hyperparameter(cli: Cli, folder: Path) -> None:
         assert [one["name"] for one in listed] == names
 
 
+@pytest.mark.slow("processes")
 def test_jobs_are_listed_by_notebook(cli: Cli, folder: Path) -> None:
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("print(1)")])
     nbformat.write(made, folder / "a.ipynb")
@@ -383,6 +398,7 @@ def test_jobs_are_listed_by_notebook(cli: Cli, folder: Path) -> None:
     assert (refused.returncode, "--notebook FILE" in refused.stderr) == (2, True)
 
 
+@pytest.mark.slow("tensorboard")
 def test_tensorboard_without_a_server_prints_a_command(cli: Cli, folder: Path, home: Home) -> None:
     (folder / "a").touch()
     ids = [job(cli, "--command", "true", "--wait")["id"] for _n in range(2)]
@@ -404,6 +420,7 @@ def test_tensorboard_without_a_server_shows_metrics_of_the_log(cli: Cli, folder:
     assert "exported" not in cli("outputs", name).stdout
 
 
+@pytest.mark.slow("processes")
 def test_detected_metrics_are_marked(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
     name = job(cli, "--command", "echo loss=0.5 measured 3", "--metric", "own=measured (.)", "--wait")["id"]
@@ -416,6 +433,7 @@ def test_detected_metrics_are_marked(cli: Cli, folder: Path) -> None:
     assert json.loads(cli("metrics", again, "--json").stdout).keys() == {"own"}
 
 
+@pytest.mark.slow("processes")
 def test_labels_are_set_shown_and_removed(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
     job(cli, "--command", "true", "--name", "first", "--label", "team=x", "--wait")
@@ -427,6 +445,7 @@ def test_labels_are_set_shown_and_removed(cli: Cli, folder: Path) -> None:
     assert "no labels" in cli("label", "first", "--remove", "best").stdout
 
 
+@pytest.mark.slow("processes")
 def test_delete_is_confirmed_on_a_terminal(cli: Cli, folder: Path, home: Home) -> None:
     (folder / "a").touch()
     done = job(cli, "--command", "true", "--wait")
@@ -443,6 +462,7 @@ def test_delete_is_confirmed_on_a_terminal(cli: Cli, folder: Path, home: Home) -
         os.close(slave)
 
 
+@pytest.mark.slow("processes")
 def test_profiles_are_set_shown_and_removed(cli: Cli, tmp_path: Path) -> None:
     assert cli("profile", "set", "work", "backend=local", "max_run_time=60").returncode == 0
     assert cli("profile", "default", "work").returncode == 0
@@ -492,6 +512,7 @@ def test_interrupt_detaches_from_the_job(cli: Cli, folder: Path, interrupts: sig
     cli("stop", result["id"])
 
 
+@pytest.mark.slow("processes")
 def test_closed_pipe_prints_no_error(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
     result = job(cli, "--command", "seq 200000", "--wait")
@@ -517,6 +538,7 @@ def test_pai_is_a_subcommand_of_jupyter(cli: Cli) -> None:
     assert json.loads(done.stdout) == []
 
 
+@pytest.mark.slow("processes")
 def test_notebook_is_submitted_from_the_command_line(cli: Cli, folder: Path) -> None:
     code = "%precision 3\nimport sys\nprint(sys.argv[1:], globals().get('a'))"
     cell = {"cell_type": "code", "source": code, "metadata": {}}
@@ -532,6 +554,7 @@ def test_notebook_is_submitted_from_the_command_line(cli: Cli, folder: Path) -> 
     assert {path.name for path in (folder / "here").iterdir()} == {"work.ipynb", "work.html"}
 
 
+@pytest.mark.slow("processes")
 def test_concurrent_followers_print_the_whole_log(cli: Cli, folder: Path) -> None:
     """One process follows the job, the other reads stored data: both print all of it, once."""
     (folder / "a").touch()
@@ -548,6 +571,7 @@ def test_concurrent_followers_print_the_whole_log(cli: Cli, folder: Path) -> Non
     assert points == list(range(count))
 
 
+@pytest.mark.slow("processes")
 def test_detached_submit_prints_no_engine_errors(cli: Cli, folder: Path) -> None:
     (folder / "a.txt").touch()
     for _ in range(5):

@@ -51,6 +51,7 @@ def test_piped_credentials_are_stored_and_removed(cli: Cli, login: Cli) -> None:
     assert (done.returncode, "has no credentials of its own" in done.stderr) == (2, True)
 
 
+@pytest.mark.slow("processes")
 def test_credentials_are_stored_in_an_available_keyring(cli: Cli, login: Cli, keyring: Path) -> None:  # noqa: F811  a fixture
     assert "its own credentials (LTAI…9xyz) are stored in the keyring" in login().stdout
     (name,) = json.loads(keyring.read_text())
@@ -61,6 +62,7 @@ def test_credentials_are_stored_in_an_available_keyring(cli: Cli, login: Cli, ke
     assert json.loads(keyring.read_text()) == {}
 
 
+@pytest.mark.slow("processes")
 def test_profile_is_kept_while_its_credentials_cannot_be_removed(
     cli: Cli,
     login: Cli,
@@ -77,6 +79,7 @@ def test_profile_is_kept_while_its_credentials_cannot_be_removed(
     assert json.loads(keyring.read_text()) == {}
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize(
     ("words", "piped", "reply"),
     [

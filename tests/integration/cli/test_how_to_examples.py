@@ -46,6 +46,7 @@ def test_command_lines_of_a_guide_are_valid(page: str) -> None:
             grammar.parse(grammar.parser(magic, words), words)
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("page", PROJECTS_OF)
 def test_examples_of_a_guide_work(home: Home, folder: Path, page: str) -> None:
     """Blocks marked `sh` run on this machine, and so do those marked `python`; one with a file name is that file."""

@@ -65,6 +65,7 @@ def test_piped_secret_is_used_by_a_job_and_removed(cli: Cli, keep: Cli, folder: 
     assert "jupyter pai secret set HF_TOKEN" in done.stderr
 
 
+@pytest.mark.slow("processes")
 def test_secret_is_stored_in_an_available_keyring(cli: Cli, keep: Cli, keyring: Path, folder: Path) -> None:
     (folder / "a").touch()
     assert "keyring" in keep("HF_TOKEN").stdout
@@ -89,6 +90,7 @@ def test_locked_keyring_is_reported_without_its_message(
     assert not secrets_file().exists()
 
 
+@pytest.mark.slow("processes")
 def test_secret_of_a_missing_keyring_can_be_stored_again(
     cli: Cli, keep: Cli, keyring: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,6 +108,7 @@ def test_invalid_keyring_backend_is_reported(keep: Cli, monkeypatch: pytest.Monk
     assert (done.returncode, "(ModuleNotFoundError)" in done.stderr) == (3, True)
 
 
+@pytest.mark.slow("cases", first=2)
 @pytest.mark.parametrize(
     ("words", "piped", "reply"),
     [
@@ -131,6 +134,7 @@ def test_binary_secret_is_rejected(cli: Cli) -> None:
     assert (done.returncode, b"not UTF-8" in done.stderr) == (2, True)
 
 
+@pytest.mark.slow("processes")
 def test_multiline_secret_loses_only_its_last_newline(cli: Cli, keep: Cli, folder: Path) -> None:
     (folder / "a").touch()
     keep("KEY", "first line\nsecond line\n")

@@ -53,6 +53,7 @@ def complete(home: Home, folder: Path, path: None) -> Complete:
     return complete
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("program", ["jupyter pai", "jupyter-pai"])
 def test_verbs_and_options_are_completed(complete: Complete, program: str) -> None:
     assert complete(f"{program} ") == [*VERBS]
@@ -62,6 +63,7 @@ def test_verbs_and_options_are_completed(complete: Complete, program: str) -> No
     assert complete(f"{program} disk ") == ["--help", "--json"]
 
 
+@pytest.mark.slow("processes")
 def test_jobs_are_completed_by_id_and_name(complete: Complete, engine: EmbeddedClient) -> None:
     assert complete("jupyter pai show ") == ["last"]
     first = submit(engine, "true", name="baseline").wait()
@@ -74,6 +76,7 @@ def test_jobs_are_completed_by_id_and_name(complete: Complete, engine: EmbeddedC
     second.stop()
 
 
+@pytest.mark.slow("processes")
 def test_runs_and_files_of_workflows_are_completed(complete: Complete, engine: EmbeddedClient, folder: Path) -> None:
     for name in ("workflow.yaml", "train.py"):
         (folder / name).touch()
@@ -86,6 +89,7 @@ def test_runs_and_files_of_workflows_are_completed(complete: Complete, engine: E
     WorkflowHandle(engine.call("show_workflow", run=run)["run"], engine).wait(progress=False)
 
 
+@pytest.mark.slow("processes")
 def test_values_are_completed(complete: Complete, engine: EmbeddedClient) -> None:
     submit(engine, "true", instance_type="ecs.c6.large").wait()
     engine.call("set_secret", secret="HF_TOKEN", body={"value": "a secret value"})
@@ -101,6 +105,7 @@ def test_values_are_completed(complete: Complete, engine: EmbeddedClient) -> Non
     assert complete("jupyter pai submit --name ") == []
 
 
+@pytest.mark.slow("processes")
 def test_values_that_a_form_has_listed_are_completed(complete: Complete, engine: EmbeddedClient, home: Home) -> None:
     assert complete("jupyter pai profile set local default") == []
     (*_others, last) = engine.call("choices", name="instance_types", profile="local")["choices"]
@@ -123,6 +128,7 @@ def test_values_that_a_form_has_listed_are_completed(complete: Complete, engine:
     assert complete("jupyter pai rerun --profile work --option room.queue=da") == ["day"]
 
 
+@pytest.mark.slow("processes")
 def test_paths_are_completed(complete: Complete, folder: Path) -> None:
     for name in ("train.py", "tune.ipynb", "table.csv", "job.toml", ".hidden.py", "data/my file.csv"):
         (folder / name).parent.mkdir(exist_ok=True)
@@ -137,6 +143,7 @@ def test_paths_are_completed(complete: Complete, folder: Path) -> None:
     assert complete("jupyter pai ls oss://") == []  # A request to a storage takes too long.
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("damaged", ["pai.sqlite3", "jupyter_pai.toml", "jupyter_pai_secrets.json", "state"])
 def test_damaged_files_complete_nothing(complete: Complete, home: Home, damaged: str) -> None:
     folder = home.path.parent if damaged == "state" else home.path if damaged == home.database.name else None
@@ -165,6 +172,7 @@ def test_completion_loads_neither_engine_nor_network(home: Home, folder: Path, e
             assert output.read_text() == "baseline "
 
 
+@pytest.mark.slow("processes")
 def test_tab_completes_a_line_in_bash(home: Home, folder: Path, path: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HISTFILE", "/dev/null")  # Else the commands are added to the developer's history.
     shell = pexpect.spawn("bash", ["--norc", "--noprofile", "-i"], cwd=str(folder), encoding="utf-8", timeout=PATIENCE)

@@ -80,6 +80,7 @@ def assert_harmless(text: str) -> None:
     assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", rest), repr(text)
 
 
+@pytest.mark.slow("processes")
 def test_commands_pass_no_control_characters_to_a_terminal(engine: EmbeddedClient, hostile: str, shown: Shown) -> None:
     other = submit(engine, "true").wait().id
     for words, expected in {
@@ -121,6 +122,7 @@ def test_log_on_a_terminal_keeps_colours_and_progress_bars(hostile: str, shown: 
     assert shown("logs", hostile).startswith("log�6n\x1b[31mred\x1b[0m 10%\r 20%\r\n")
 
 
+@pytest.mark.slow("processes")
 def test_raw_log_and_piped_log_are_the_bytes_of_the_job(hostile: str, shown: Shown, folder: Path) -> None:
     line = f"log{HOSTILE}\x1b[31mred\x1b[0m 10%\r 20%"
     assert shown("logs", hostile, "--raw").startswith(line + "\r\n")
@@ -129,6 +131,7 @@ def test_raw_log_and_piped_log_are_the_bytes_of_the_job(hostile: str, shown: Sho
     assert piped.startswith(line.encode() + b"\n")
 
 
+@pytest.mark.slow("processes")
 def test_json_on_a_terminal_has_all_characters(hostile: str, shown: Shown) -> None:
     info = json.loads(shown("show", hostile, "--json"))
     assert info["labels"] == {"who": f"eve{HOSTILE}"}

@@ -98,6 +98,7 @@ def test_failed_step_is_named_and_resumed(cli: Cli, folder: Path, tmp_path: Path
     assert "first: succeeded, of an earlier run" in reused.stdout
 
 
+@pytest.mark.slow("processes")
 def test_run_without_waiting_continues_with_the_next_engine(cli: Cli, folder: Path) -> None:
     (folder / "workflow.yaml").write_text(
         "steps:\n- {name: a, spec: {command: 'true'}}\n- {name: b, needs: a, spec: {command: 'true'}}\n"
@@ -114,6 +115,7 @@ def test_run_without_waiting_continues_with_the_next_engine(cli: Cli, folder: Pa
     assert len(json.loads(cli("list", "--json").stdout)) == 2
 
 
+@pytest.mark.slow("processes")
 def test_dry_run_lists_steps_and_runs_nothing(cli: Cli, workflow: Path) -> None:
     done = cli("workflow", "run", "workflow.yaml", "--dry-run")
     assert done.returncode == 0, done.stderr
@@ -133,6 +135,7 @@ def test_exported_file_is_the_same_workflow(cli: Cli, workflow: Path) -> None:
     assert (again.returncode, "--overwrite" in again.stderr) == (2, True)
 
 
+@pytest.mark.slow("examples")
 def test_examples_of_the_guide_run(cli: Cli, folder: Path) -> None:
     text = (ROOT / "docs/guide/workflows.md").read_text("utf-8")
     blocks = dict(re.findall(r"^```(\w+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
@@ -156,6 +159,7 @@ def test_examples_of_the_guide_run(cli: Cli, folder: Path) -> None:
     assert "jupyter pai workflow show" in done.stdout  # How to continue after the end of this process.
 
 
+@pytest.mark.slow("processes")
 def test_interrupted_wait_leaves_the_run_going(cli: Cli, folder: Path) -> None:
     (folder / "workflow.yaml").write_text("steps:\n- {name: a, spec: {command: sleep 600}}\n")
     command = [sys.executable, "-m", "jupyter_pai", "workflow", "run", "workflow.yaml", "--wait"]
@@ -173,6 +177,7 @@ def test_interrupted_wait_leaves_the_run_going(cli: Cli, folder: Path) -> None:
     assert json.loads(cli("workflow", "show", "--json").stdout)["status"] == "stopped"
 
 
+@pytest.mark.slow("cases", first=10)
 @pytest.mark.parametrize(("steps", "what", "fix"), REFUSED)
 def test_wrong_workflows_are_refused(cli: Cli, folder: Path, steps: str, what: str, fix: str) -> None:
     write(folder, steps)
@@ -184,6 +189,7 @@ def test_wrong_workflows_are_refused(cli: Cli, folder: Path, steps: str, what: s
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize(("command", "condition", "what", "fix"), FAILING)
 def test_steps_that_fail_state_the_reason(
     cli: Cli, folder: Path, command: str, condition: str, what: str, fix: str
@@ -199,6 +205,7 @@ def test_steps_that_fail_state_the_reason(
     assert fix in done.stdout
 
 
+@pytest.mark.slow("processes")
 def test_profile_that_is_removed_meanwhile_is_named(cli: Cli, folder: Path, tmp_path: Path) -> None:
     cli("profile", "set", "other", "backend=local")
     wait = f"while ! test -e {tmp_path}/go; do sleep 0.01; done"

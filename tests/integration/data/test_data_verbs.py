@@ -37,6 +37,7 @@ def top(request: pytest.FixtureRequest, home: Home, tmp_path: Path) -> str:
     return f"{tmp_path}/store/"
 
 
+@pytest.mark.slow("cases", first=1)
 def test_folders_survive_upload_and_download(cli: Cli, folder: Path, top: str) -> None:
     (folder / "data/sub").mkdir(parents=True)
     (folder / "data/a.csv").write_text("1,2")
@@ -56,6 +57,7 @@ def test_folders_survive_upload_and_download(cli: Cli, folder: Path, top: str) -
     assert (folder / "a.csv").read_text() == "1,2"
 
 
+@pytest.mark.slow("cases", first=1)
 def test_put_copies_a_file_into_a_folder_or_under_a_name(cli: Cli, folder: Path, top: str) -> None:
     (folder / "a.csv").write_text("1")
     assert cli("put", "a.csv", top + "new/").returncode == 0
@@ -67,6 +69,7 @@ def test_put_copies_a_file_into_a_folder_or_under_a_name(cli: Cli, folder: Path,
     assert [(entry["path"], entry["bytes"], entry["is_folder"]) for entry in one] == [("b.csv", 1, False)]
 
 
+@pytest.mark.slow("cases")
 def test_overwriting_and_removing_need_an_option(cli: Cli, folder: Path, top: str) -> None:
     (folder / "a").write_text("1")
     assert cli("put", "a", top).returncode == 0
@@ -81,6 +84,7 @@ def test_overwriting_and_removing_need_an_option(cli: Cli, folder: Path, top: st
     assert json.loads(cli("ls", top, "--json").stdout or EMPTY)["entries"] == []
 
 
+@pytest.mark.slow("cases")
 def test_overwriting_is_confirmed_on_a_terminal(home: Home, folder: Path, top: str) -> None:
     (folder / "a").write_text("1")
 
@@ -109,6 +113,7 @@ def test_overwriting_is_confirmed_on_a_terminal(home: Home, folder: Path, top: s
     assert run("y", "rm", top + "sub/") == (0, output.rpartition("]")[0] + "] Removed 1 file.\n")
 
 
+@pytest.mark.slow("cases", first=1)
 def test_mkdir_creates_nested_folders(cli: Cli, top: str) -> None:
     assert cli("mkdir", top + "a/b").returncode == 0
     assert [e["path"] for e in json.loads(cli("ls", top, "--json").stdout)["entries"]] == ["a/"]
@@ -118,6 +123,7 @@ def test_mkdir_creates_nested_folders(cli: Cli, top: str) -> None:
     assert cli("rm", top + "a/", "--yes").returncode == 0
 
 
+@pytest.mark.slow("cases")
 def test_mv_moves_and_renames(cli: Cli, folder: Path, top: str) -> None:
     (folder / "data").mkdir()
     (folder / "data/a b.csv").write_text("1,2")
@@ -136,6 +142,7 @@ def test_mv_moves_and_renames(cli: Cli, folder: Path, top: str) -> None:
     assert (elsewhere.returncode, "different storages" in elsewhere.stderr) == (2, True)
 
 
+@pytest.mark.slow("cases", first=1)
 def test_missing_paths_are_rejected(cli: Cli, folder: Path, top: str) -> None:
     for words in (["ls", top + "no"], ["get", top + "no"], ["rm", top + "no", "--yes"], ["put", "no", top]):
         refused = cli(*words)

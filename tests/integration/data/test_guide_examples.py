@@ -15,6 +15,7 @@ from ...fakes.alibaba import StandIn
 DOCS = Path(__file__).parents[3] / "docs/guide"
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize(("name", "title"), [("data.md", "Storages"), ("data.zh-CN.md", "存储")])
 def test_examples_of_the_guide_run(
     cli: Callable[..., subprocess.CompletedProcess[str]], pai: StandIn, folder: Path, name: str, title: str

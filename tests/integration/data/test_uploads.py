@@ -78,6 +78,7 @@ def uploading(request: pytest.FixtureRequest, home: Home, tmp_path: Path) -> Ite
     server.stop()
 
 
+@pytest.mark.slow("cases", first=1)
 def test_upload_accepts_repeated_chunks_and_rejects_gaps(uploading: Uploading, home: Home) -> None:
     data = os.urandom(3_000_000)
     begun = uploading.begin("sub 1/模型 #?%20.bin", len(data), modified=1_600_000_000)
@@ -126,6 +127,7 @@ def test_upload_accepts_repeated_chunks_and_rejects_gaps(uploading: Uploading, h
     assert uploading.names() == ["empty", "sub 1/模型 #?%20.bin"]
 
 
+@pytest.mark.slow("cases", first=1)
 def test_files_are_served_as_attachments_without_scripts(uploading: Uploading) -> None:
     uploading.send(uploading.begin("a.html", 24)["id"], 0, b"<script>evil()</script>\n")
     data, headers = uploading.read("a.html")
@@ -139,6 +141,7 @@ def test_files_are_served_as_attachments_without_scripts(uploading: Uploading) -
     assert (code, bool(reply["message"])) == (404, True)
 
 
+@pytest.mark.slow("cases", first=1)
 def test_folder_is_created_and_file_renamed(uploading: Uploading) -> None:
     made = uploading.ask("POST", "data/folder", {"uri": uploading.uri, "path": "新 #1/b"})["uri"]
     assert uploading.ask("GET", f"data?uri={quote(made)}")["entries"] == []

@@ -83,6 +83,7 @@ def add_running(pai: StandIn, home: Home, count: int) -> dict[str, str]:
     return ids
 
 
+@pytest.mark.slow("counts")
 def test_polling_a_thousand_jobs_takes_ten_requests(pai: StandIn, home: Home) -> None:
     there = add_running(pai, home, JOBS)
     with closing(EmbeddedClient()) as engine:

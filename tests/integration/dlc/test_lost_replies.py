@@ -25,6 +25,7 @@ def made(pai: StandIn, before: int) -> list[str]:
     return [job["request"]["Settings"]["Tags"][JOB_LABEL] for job in pai.dlc.jobs[before:]]
 
 
+@pytest.mark.slow("faults")
 @pytest.mark.parametrize("timings", [Timings(unseen=8)])
 def test_submits_under_faults_make_one_job_with_a_complete_log(pai: StandIn, engine: EmbeddedClient) -> None:
     print(submit_and_follow(pai, engine, JOBS, delays=2))
@@ -44,6 +45,7 @@ def test_lost_replies_make_no_second_job(pai: StandIn, engine: EmbeddedClient) -
     assert sorted(made(pai, before)) == sorted(done)
 
 
+@pytest.mark.slow("kills")
 def test_kill_after_creation_finds_the_job_again(pai: StandIn, home: Home, folder: Path) -> None:
     script(folder, "print('here')")
     before = len(pai.dlc.jobs)

@@ -149,6 +149,7 @@ def test_container_ignoring_sigterm_is_removed(podman: EmbeddedClient) -> None:
     assert processes_of(job.id) == []
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("victim", ["supervisor", "guard", "both"])
 def test_killed_supervisor_or_guard_leaves_no_container(podman: EmbeddedClient, victim: str) -> None:
     job = contained(podman, "echo ready; while :; do sleep 0.05; done")
@@ -250,6 +251,7 @@ def test_checkpoints_replaced_by_a_link_are_not_resumed(podman: EmbeddedClient, 
     assert [path.name for path in outside.iterdir()] == ["secret"]
 
 
+@pytest.mark.slow("processes")
 def test_working_folder_replaced_by_a_link_is_not_kept(podman: EmbeddedClient, outside: Path) -> None:
     """At the end of a job, the files beside its code become an output."""
     job = contained(podman, replace("/ml/usercode", outside)).wait()
@@ -260,6 +262,7 @@ def test_working_folder_replaced_by_a_link_is_not_kept(podman: EmbeddedClient, o
     assert [path.name for path in outside.iterdir()] == ["secret"]
 
 
+@pytest.mark.slow("processes")
 def test_inputs_are_read_only(podman: EmbeddedClient, outside: Path) -> None:
     first = contained(podman, "echo 1 > $PAI_OUTPUT_CHECKPOINTS/step").wait()
     resumed = podman.rerun(
@@ -300,6 +303,7 @@ def test_environments_of_an_image_are_its_own(
     assert not data.exists()
 
 
+@pytest.mark.slow("cases", first=3)
 @pytest.mark.parametrize("text", ["/bin/sh -c 'touch {mark}'", "podman; touch {mark}", "{mark}", "$(touch {mark})", ""])
 def test_file_with_the_engine_is_never_a_command(podman: EmbeddedClient, tmp_path: Path, home: Home, text: str) -> None:
     """A job whose supervisor is gone: its containers are removed by the engine that its folder names."""

@@ -116,6 +116,7 @@ def jobs(ended_jobs: tuple[Path, list[dict[str, Any]]], home: Home) -> list[dict
     return ended_jobs[1]
 
 
+@pytest.mark.slow("cases", first=5)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_database_is_rebuilt_from_job_files(
     home: Home, jobs: list[dict[str, Any]], damage: Callable[[Path], None], caplog: pytest.LogCaptureFixture
@@ -139,6 +140,7 @@ def test_damaged_database_is_rebuilt_from_job_files(
 
 
 # A table that is used rarely is missed late: then the events until then are lost.
+@pytest.mark.slow("cases", first=2)
 @pytest.mark.parametrize("damage", [damage for damage in DAMAGES if damage is not renamed_table])
 def test_running_engine_replaces_a_damaged_database(home: Home, damage: Callable[[Path], None], tmp_path: Path) -> None:
     """Its job continues and is stored; so is a new one. Another engine finds both."""
@@ -180,6 +182,7 @@ def test_two_engines_rebuild_the_database_once(home: Home, jobs: list[dict[str, 
         other.close()
 
 
+@pytest.mark.slow("cases", first=7)
 @pytest.mark.parametrize(
     "damage",
     [
@@ -306,6 +309,7 @@ def test_engine_adds_jobs_of_a_restored_database_periodically(
         engine.close()
 
 
+@pytest.mark.slow("cases")
 @pytest.mark.parametrize("seed", [1, 2])
 def test_random_damage_harms_no_whole_job(ended_jobs: tuple[Path, list[dict[str, Any]]], home: Home, seed: int) -> None:
     """`tests/soak` has many more rounds."""

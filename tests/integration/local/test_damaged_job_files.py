@@ -43,6 +43,7 @@ def left(home: Home, tmp_path: Path) -> Callable[[str, bytes | None], JobHandle]
     return cut
 
 
+@pytest.mark.slow("cases", first=2)
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [

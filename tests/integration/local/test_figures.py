@@ -43,6 +43,7 @@ def test_shown_figures_are_kept_while_the_job_runs(engine: EmbeddedClient, folde
     assert job.read_file("figure-1.png", "figures").startswith(b"\x89PNG")
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("variables", [{"MPLBACKEND": "agg"}, {"MPLBACKEND": ""}])
 def test_own_backend_is_used(engine: EmbeddedClient, folder: Path, variables: dict[str, str]) -> None:
     (folder / "train.py").write_text("import matplotlib.pyplot as plt; plt.figure(); print(plt.get_backend().lower())")
@@ -63,6 +64,7 @@ def test_other_interpreters_find_the_backend(engine: EmbeddedClient, folder: Pat
     assert "No module named 'matplotlib'" in submit(engine, command, folder, source={"files": {"a": ""}}).wait().logs()
 
 
+@pytest.mark.slow("processes")
 def test_notebook_shows_its_figures_itself(engine: EmbeddedClient, folder: Path) -> None:
     import nbformat
 

@@ -87,6 +87,7 @@ def jobs(disk: Disk) -> list[str]:
         engine.close()
 
 
+@pytest.mark.slow("cases", first=1)
 def test_commands_work_on_a_full_disk_and_free_it(disk: Disk, jobs: list[str], cli: CLI) -> None:
     def on_full_disk(*words: str) -> str:
         disk.fill()
@@ -135,6 +136,7 @@ def test_database_is_changed_without_a_free_inode(disk: Disk, cli: CLI) -> None:
     assert json.loads(cli("show", job.id, "--json").stdout)["labels"] == {"n": "9"}
 
 
+@pytest.mark.slow("cases")
 def test_endpoints_work_on_a_full_disk_and_free_it(disk: Disk, jobs: list[str], tmp_path: Path) -> None:
     """With a server that starts on it."""
     (tmp_path / "notebooks").mkdir()
@@ -164,6 +166,7 @@ def test_endpoints_work_on_a_full_disk_and_free_it(disk: Disk, jobs: list[str], 
         server.stop()
 
 
+@pytest.mark.slow("cases", first=1)
 def test_stopped_job_ends_although_its_log_has_no_room(disk: Disk, jobs: list[str], cli: CLI) -> None:
     """A job that fills the disk itself can be stopped and deleted, with nothing else to delete."""
     engine = EmbeddedClient()
@@ -181,6 +184,7 @@ def test_stopped_job_ends_although_its_log_has_no_room(disk: Disk, jobs: list[st
     assert filling.id not in cli("list").stdout
 
 
+@pytest.mark.slow("cases")
 def test_read_only_disk_is_diagnosed_and_its_jobs_are_shown(disk: Disk, jobs: list[str], cli: CLI) -> None:
     cli("stop", jobs[5])
     until(lambda: not processes_of(jobs[5]))

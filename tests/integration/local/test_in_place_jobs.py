@@ -25,6 +25,7 @@ pytestmark = pytest.mark.usefixtures("private_ml")
 TUTORIALS = [path for path in notebooks("en") if not path.stem.startswith("workflow")]
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
 def test_tutorial_is_trained_as_a_notebook(
     engine: EmbeddedClient, folder: Path, monkeypatch: pytest.MonkeyPatch, path: Path
@@ -66,6 +67,7 @@ def result(handle: JobHandle, name: str) -> Any:
     return json.loads(handle.read_file(f"{name}.json"))
 
 
+@pytest.mark.slow("cases")
 @pytest.mark.parametrize("python", ["", sys.executable], ids=["own", "named"])
 def test_cell_has_a_job_of_its_own(
     engine: EmbeddedClient, folder: Path, monkeypatch: pytest.MonkeyPatch, python: str
@@ -143,6 +145,7 @@ def test_cell_has_a_job_of_its_own(
     assert [point.value for point in handle.metrics()["accuracy"]] == [0.0, 0.1, 0.0, 0.1, 0.0]
 
 
+@pytest.mark.slow("processes")
 def test_script_and_command_run_in_place(engine: EmbeddedClient, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script(
         folder / "code",

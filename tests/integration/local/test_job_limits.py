@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 import jupyter_pai
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.jobs.state_dir import Home
@@ -53,6 +55,7 @@ def test_size_of_output_parameters_is_bounded(engine: EmbeddedClient, folder: Pa
     assert handle.info["notes"][-1].startswith("2 output parameters were not stored")
 
 
+@pytest.mark.slow("counts")
 def test_list_of_jobs_omits_large_fields(engine: EmbeddedClient, folder: Path) -> None:
     script(folder, MANY_METRICS)
     large = {"a": "x" * 60_000}
@@ -79,6 +82,7 @@ def test_listed_job_fetches_its_large_fields(engine: EmbeddedClient, folder: Pat
     assert handle.spec["hyperparameters"] == {"lr": "0.1"}
 
 
+@pytest.mark.slow("damage")
 def test_notes_on_many_damaged_files_are_bounded(engine: EmbeddedClient) -> None:
     damaged = "head -c 5000 /dev/zero | tr '\\0' x"
     command = f"cd $PAI_OUTPUT_TENSORBOARD; for n in $(seq 200); do {damaged} > $n.tfevents; done"

@@ -70,6 +70,7 @@ def check_end(handle: JobHandle, home: Home) -> None:
     assert not (home.job(handle.id).path / "packages").exists()
 
 
+@pytest.mark.slow("cases")
 @pytest.mark.parametrize("magic", ["!pip", "%pip", "!pip3"])
 def test_notebook_installs_into_an_environment_of_the_job(
     engine: EmbeddedClient, home: Home, folder: Path, wheels: Path, monkeypatch: pytest.MonkeyPatch, magic: str
@@ -92,6 +93,7 @@ def test_notebook_installs_into_an_environment_of_the_job(
     assert f"{TINY}==2" in log
 
 
+@pytest.mark.slow("environment")
 def test_script_of_a_notebook_and_command_install_into_it(
     engine: EmbeddedClient, home: Home, folder: Path, wheels: Path
 ) -> None:
@@ -129,6 +131,7 @@ def test_changed_wheel_of_the_code_is_installed(engine: EmbeddedClient, home: Ho
         assert handle.logs().endswith(f"{text}\n")
 
 
+@pytest.mark.slow("environment")
 def test_conda_is_refused_with_the_fix(
     engine: EmbeddedClient, home: Home, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,6 +150,7 @@ def test_conda_is_refused_with_the_fix(
     assert (tmp_path / "calls").read_text() == "conda list\n"
 
 
+@pytest.mark.slow("environment")
 def test_other_interpreter_is_unchanged(
     engine: EmbeddedClient, home: Home, folder: Path, wheels: Path, tmp_path: Path
 ) -> None:

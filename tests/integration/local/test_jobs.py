@@ -232,6 +232,7 @@ def test_unknown_backend_is_named(engine: EmbeddedClient) -> None:
     assert "`local`" in caught.value.fix
 
 
+@pytest.mark.slow("cases", first=6)
 @pytest.mark.parametrize(
     ("command", "code", "reason", "fix"),
     [
@@ -290,6 +291,7 @@ def test_out_of_memory_kill_is_the_reason(engine: EmbeddedClient, small_memory: 
     assert handle.reason == "Killed by the system: out of memory."
 
 
+@pytest.mark.slow("processes")
 def test_slow_metric_pattern_is_noted(engine: EmbeddedClient) -> None:
     definitions = [{"name": "bad", "regex": "(a|aa)+$"}, {"name": "good", "regex": r"loss=(\d)"}]
     handle = submit(engine, f"echo {'a' * 60}!; echo loss=1", metric_definitions=definitions).wait()

@@ -180,6 +180,7 @@ def test_single_instance_has_the_end_of_the_job(engine: EmbeddedClient) -> None:
     assert instance["ended_at"] == job.info["ended_at"]
 
 
+@pytest.mark.slow("cases", first=5)
 @pytest.mark.parametrize("text", ["", "0", "0 0", "1 0 1700000000\n7", "x 0 1\n", "0 999999 1\n"])
 def test_damaged_ends_do_not_hide_instances(engine: EmbeddedClient, text: str) -> None:
     job = submit(engine, "true", instance_count=2).wait()

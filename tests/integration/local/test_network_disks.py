@@ -91,6 +91,7 @@ def test_two_engines_share_jobs_on_a_network_disk(home: Home, monkeypatch: pytes
             engine.close()
 
 
+@pytest.mark.slow("processes")
 def test_disk_without_locks_is_reported_and_runs_jobs(home: Home, cli: CLI, tmp_path: Path) -> None:
     def confined(*words: str) -> str:
         done = cli(*words, preexec_fn=no_locks)

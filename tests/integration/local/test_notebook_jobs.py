@@ -141,6 +141,7 @@ def test_failing_cell_is_the_reason(engine: EmbeddedClient, folder: Path, monkey
     assert "坏 &lt;b&gt;" in (output(handle) / "a.html").read_text("utf-8")
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize(
     ("code", "exit_code", "reason"),
     [
@@ -167,6 +168,7 @@ def test_exiting_kernel_ends_the_job(
     assert (output(handle) / "a.html").exists()
 
 
+@pytest.mark.slow("processes")
 def test_stop_interrupts_the_cell_and_lets_it_clean_up(
     engine: EmbeddedClient, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -112,6 +112,7 @@ def test_masked_proc_allows_ml_without_a_process_namespace(ordinary_user: Ordina
     assert done.stderr.splitlines() == ["/ml", "/ml/usercode"]
 
 
+@pytest.mark.slow("processes")
 @pytest.mark.usefixtures("private_ml")
 def test_user_settings_override_system_settings(ordinary_user: OrdinaryUser, work: Path) -> None:
     """/etc/jupyter is mounted in a namespace of the program."""
@@ -142,6 +143,7 @@ def test_user_settings_override_system_settings(ordinary_user: OrdinaryUser, wor
     assert "Did you mean `grace_time`?" in look().stderr
 
 
+@pytest.mark.slow("cases", first=2)
 @pytest.mark.parametrize(
     ("prepare", "words", "what", "fix"),
     [
@@ -201,6 +203,7 @@ def test_unreadable_folder_can_be_excluded(ordinary_user: OrdinaryUser, work: Pa
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow("processes")
 def test_download_to_a_forbidden_folder_is_rejected(ordinary_user: OrdinaryUser, work: Path) -> None:
     write(ordinary_user, work / "code/a")
     pai(ordinary_user, work, "submit", "--command", "touch $PAI_OUTPUT_MODEL/m", "--wait")

@@ -33,6 +33,7 @@ def current(home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow("cases", first=5)
 @pytest.mark.parametrize(
     ("target", "source", "log"),
     [
@@ -68,6 +69,7 @@ def test_values_are_those_of_python(current: Path) -> None:
     assert again.outputs["model"] == f"file://{current}/more/model/"
 
 
+@pytest.mark.slow("processes")
 def test_notebook_is_submitted(current: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTEST_CURRENT_TEST")
     write(current / "a.ipynb", "print('here')")

@@ -152,6 +152,7 @@ def many_files(folder: Path) -> None:
         (folder / f"file{n}").touch()
 
 
+@pytest.mark.slow("kills")
 def test_killed_delete_is_completed_later(home: Home) -> None:
     """Either all files exist, or the job is gone: from the list at once, from the disk when an engine starts."""
     engine = EmbeddedClient()
@@ -174,6 +175,7 @@ def test_killed_delete_is_completed_later(home: Home) -> None:
     engine.close()
 
 
+@pytest.mark.slow("processes")
 def test_two_engines_prune_concurrently(engine: EmbeddedClient, home: Home) -> None:
     first = submit(engine, "true").wait()
     jobs = [first.rerun().wait() for _ in range(8)]
@@ -220,6 +222,7 @@ def test_environment_of_a_running_job_is_kept(engine: EmbeddedClient, home: Home
     assert submit(engine, "python -c 'import tiny_pai_kept'", requirements=needs).wait().status == "succeeded"
 
 
+@pytest.mark.slow("processes")
 def test_jobs_start_while_environments_are_pruned(engine: EmbeddedClient, home: Home, tmp_path: Path) -> None:
     """A job never runs with a partly removed environment."""
     needs = [str(wheel(tmp_path))]
@@ -232,6 +235,7 @@ def test_jobs_start_while_environments_are_pruned(engine: EmbeddedClient, home: 
     assert [job.logs() for job in jobs if job.status != "succeeded"] == []
 
 
+@pytest.mark.slow("processes")
 def test_submit_survives_concurrent_deletion_of_shared_code(engine: EmbeddedClient, folder: Path) -> None:
     script(folder, "print(1)")
     last = submit(engine, folder=folder, entry_point="train.py")

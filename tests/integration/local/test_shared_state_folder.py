@@ -102,6 +102,7 @@ def test_job_of_another_host_is_shown_and_left_alone(
         engine.close()
 
 
+@pytest.mark.slow("processes")
 def test_job_keeps_only_the_server_of_its_host(shared: Home, waiting: dict[str, Any]) -> None:
     """Two servers of one user with a shared home would otherwise keep each other from being culled."""
     code = "from jupyter_pai.engine.service import JobService; print(JobService().keeps_server())"
@@ -119,6 +120,7 @@ def test_job_keeps_only_the_server_of_its_host(shared: Home, waiting: dict[str, 
     assert kept == {OURS: "True", OTHER: "False"}
 
 
+@pytest.mark.slow("processes")
 def test_stop_reaches_a_job_of_another_host(
     other: Callable[..., subprocess.CompletedProcess[str]], waiting: dict[str, Any]
 ) -> None:
@@ -157,6 +159,7 @@ def test_lease_of_a_live_engine_is_respected(
         engine.close()
 
 
+@pytest.mark.slow("kills")
 def test_killed_engine_is_replaced_after_its_lease_expires(
     other: Callable[..., subprocess.CompletedProcess[str]], shared: Home, tmp_path: Path
 ) -> None:
@@ -176,6 +179,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     (tmp_path / "go").touch()
 
 
+@pytest.mark.slow("processes")
 def test_unreachable_host_is_declared_lost_by_the_user(
     other: Callable[..., subprocess.CompletedProcess[str]], shared: Home, waiting: dict[str, Any]
 ) -> None:

@@ -67,6 +67,7 @@ def test_stop_ends_everything(job_folder: Path, mode: str) -> None:
     assert processes_of(started.id) == []
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("mode", MODES)
 def test_stop_during_startup_is_not_lost(tmp_path: Path, mode: str) -> None:
     for n in range(30):

@@ -32,6 +32,7 @@ def container(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@pytest.mark.slow("cases", first=1)
 def test_folders_are_those_of_the_job(engine: EmbeddedClient, folder: Path, container: str) -> None:
     (folder / "data").mkdir()
     (folder / "data/a.csv").write_text("rows\n")
@@ -48,6 +49,7 @@ def test_folders_are_those_of_the_job(engine: EmbeddedClient, folder: Path, cont
     assert (folder / "out/data/r").read_text() == "r\n"
 
 
+@pytest.mark.slow("processes")
 @pytest.mark.usefixtures("private_ml")
 def test_job_of_a_job_gets_its_folders(engine: EmbeddedClient, folder: Path, tmp_path: Path) -> None:
     """A path that a job names to another one is a path of the first."""
@@ -75,6 +77,7 @@ def test_variables_of_the_user_stay(engine: EmbeddedClient) -> None:
     assert job.logs(instance="worker-1") == "5 of 2, 3 of 6, localhost in localhost:3,localhost:3\n"
 
 
+@pytest.mark.slow("cases", first=5)
 @pytest.mark.parametrize(
     ("devices", "count"),
     [("", 0), ("-1", 0), ("NoDevFiles", 0), ("0", 1), ("3,1", 2), ("GPU-1f,GPU-2e,GPU-3d", 3), ("MIG-1", 1)],

@@ -149,6 +149,7 @@ def test_form_is_edited_on_a_page_and_from_python(kernel: Kernel, folder: Path, 
     assert again["spec"]["labels"] == {"team": "a"}
 
 
+@pytest.mark.slow("kernel")
 def test_page_may_call_only_verbs_of_a_form(kernel: Kernel, script: Path) -> None:
     page = FormPage(kernel, kernel.run("f = %pai form train.py\nf"))
     for verb in ("backends", "profiles", "secrets", "storages", "instances"):

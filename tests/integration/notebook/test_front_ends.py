@@ -46,6 +46,7 @@ def test_nbconvert_waits_for_the_job(home: Home, folder: Path) -> None:
     assert "succeeded code_2" in text
 
 
+@pytest.mark.slow("kernel")
 def test_papermill_waits_and_fails_with_the_job(home: Home, folder: Path) -> None:
     import papermill
 
@@ -69,6 +70,7 @@ def ipython(code: str, folder: Path, **environment: str) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow("kernel")
 def test_plain_ipython_waits_for_the_job(home: Home, folder: Path) -> None:
     (folder / "a").touch()
     load = "get_ipython().run_line_magic('load_ext', 'jupyter_pai')"
@@ -78,6 +80,7 @@ def test_plain_ipython_waits_for_the_job(home: Home, folder: Path) -> None:
     assert "succeeded" in text
 
 
+@pytest.mark.slow("tensorboard")
 def test_tensorboard_in_plain_ipython_prints_a_command(home: Home, folder: Path) -> None:
     (folder / "a").touch()
     load = "get_ipython().run_line_magic('load_ext', 'jupyter_pai')"
@@ -130,6 +133,7 @@ def test_unknown_notebook_folder_needs_a_source(home: Home, folder: Path) -> Non
     assert "Traceback" not in text
 
 
+@pytest.mark.slow("kernel")
 def test_with_above_in_plain_ipython_uses_executed_cells(home: Home, folder: Path) -> None:
     (folder / "a").touch()
     cells = ["%load_ext jupyter_pai", "base = 40", "%%pai_train --with-above\nprint(base + 2)\n"]
@@ -137,6 +141,7 @@ def test_with_above_in_plain_ipython_uses_executed_cells(home: Home, folder: Pat
     assert "42\n" in ipython(code, folder)
 
 
+@pytest.mark.slow("kernel")
 def test_json_output_is_one_object(home: Home, folder: Path) -> None:
     (folder / "a").touch()
     code = (

@@ -169,6 +169,7 @@ def test_job_is_watched_through_its_kernel(kernel: Kernel, folder: Path) -> None
     kernel.listen(ended)
 
 
+@pytest.mark.slow("kernel")
 def test_jupyterlab_with_the_extension_gets_no_widget(server: RealServer) -> None:
     notebook = server.notebook()
     notebook.run("%pai submit --command 'echo hi' --as job --wait")
@@ -288,6 +289,7 @@ def test_reconnected_page_resumes_at_its_offset(engine: EmbeddedClient, tmp_path
     assert "".join(one["text"] for one in page.texts("log")) == "one\ntwo\n"
 
 
+@pytest.mark.slow("kernel")
 def test_widget_resumes_after_a_server_restart(server: RealServer, tmp_path: Path, folder: Path) -> None:
     def client() -> HttpClient:
         return HttpClient(ServerInfo(**json.loads(server.info_file.read_text())))

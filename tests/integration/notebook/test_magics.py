@@ -40,6 +40,7 @@ def test_cell_is_trained_and_shown_live(server: RealServer) -> None:
     )
 
 
+@pytest.mark.slow("kernel")
 def test_folder_of_the_notebook_is_packed(server: RealServer) -> None:
     (server.root / "sub").mkdir()
     (server.root / "sub/helper.py").write_text("word = 'from beside'\n")
@@ -56,6 +57,7 @@ def test_folder_of_the_notebook_is_packed(server: RealServer) -> None:
     assert "mine_2" in log
 
 
+@pytest.mark.slow("kernel")
 def test_renamed_notebook_is_followed(server: RealServer) -> None:
     (server.root / "sub").mkdir()
     (server.root / "sub/beside.py").write_text("")
@@ -99,6 +101,7 @@ def test_unchanged_cell_attaches_to_its_job(server: RealServer, tmp_path: Path) 
     assert server.rest("GET", "/pai/api/v1/jobs")["total"] == 4
 
 
+@pytest.mark.slow("kernel")
 def test_failed_cell_is_submitted_again(server: RealServer) -> None:
     notebook = server.notebook()
     cell = "%%pai_train --as job\nraise SystemExit(3)\n"
@@ -140,6 +143,7 @@ def test_cells_above_are_included_by_option_or_tag(server: RealServer) -> None:
     assert "40" in notebook.run("print(job.logs())").text
 
 
+@pytest.mark.slow("kernel")
 def test_verbs_work_as_line_magics(server: RealServer, tmp_path: Path) -> None:
     notebook = server.notebook()
     notebook.run(
@@ -193,6 +197,7 @@ def test_errors_are_one_message_without_a_traceback(server: RealServer) -> None:
     assert server.rest("GET", "/pai/api/v1/jobs")["total"] == 0
 
 
+@pytest.mark.slow("kernel")
 def test_bad_submits_are_rejected_or_fail_with_a_fix(server: RealServer) -> None:
     prepare(server.root)
     notebook = server.notebook()
@@ -208,6 +213,7 @@ def test_bad_submits_are_rejected_or_fail_with_a_fix(server: RealServer) -> None
         assert fix in error, words
 
 
+@pytest.mark.slow("kernel")
 def test_launch_lines_that_fail_are_refused(server: RealServer) -> None:
     """A cell is refused at once, or submitted with a note: Run All is never stopped by a prompt."""
     prepare(server.root)
@@ -229,6 +235,7 @@ def test_launch_lines_that_fail_are_refused(server: RealServer) -> None:
     assert "`lrr`" in notebook.run(f"%%pai_train --hp lrr=1 --anyway\n{cell}").data[0]["text/plain"]
 
 
+@pytest.mark.slow("kernel")
 def test_arguments_of_a_cell_are_passed_on_unchanged(server: RealServer) -> None:
     notebook = server.notebook()
     output = notebook.run("lr = 5\n")
@@ -238,6 +245,7 @@ def test_arguments_of_a_cell_are_passed_on_unchanged(server: RealServer) -> None
     assert "['--lr', '5']" in output.text
 
 
+@pytest.mark.slow("kernel")
 def test_inspect_shows_hyperparameters(server: RealServer) -> None:
     prepare(server.root)
     (server.root / "sub").mkdir()
@@ -257,6 +265,7 @@ def test_inspect_shows_hyperparameters(server: RealServer) -> None:
     assert "fast" not in output
 
 
+@pytest.mark.slow("kernel")
 def test_help_and_completion_cover_the_magics(server: RealServer) -> None:
     notebook = server.notebook()
     assert "--metric" in notebook.run("%%pai_train --help\npass\n").text
@@ -304,6 +313,7 @@ def _log(server: RealServer) -> str:
         return str(reply.read().decode())
 
 
+@pytest.mark.slow("kernel")
 def test_long_log_is_abridged_in_the_notebook(server: RealServer) -> None:
     notebook = server.notebook()
     outputs = notebook.run("%pai submit --command 'seq 500000' --wait --as job")
@@ -312,6 +322,7 @@ def test_long_log_is_abridged_in_the_notebook(server: RealServer) -> None:
     assert notebook.run("print(len(job.logs()))").text == f"{sum(len(str(n)) + 1 for n in range(1, 500_001))}\n"
 
 
+@pytest.mark.slow("kernel")
 def test_saved_output_is_updated_at_the_end(server: RealServer) -> None:
     """The static part of the output, shown by GitHub and nbconvert, is updated with the final status."""
     notebook = server.notebook()
@@ -325,6 +336,7 @@ def test_saved_output_is_updated_at_the_end(server: RealServer) -> None:
     assert "the last words" in updates[-1]
 
 
+@pytest.mark.slow("kernel")
 def test_rerun_with_changes_is_shown_by_diff(server: RealServer) -> None:
     notebook = server.notebook()
     notebook.run(
@@ -343,6 +355,7 @@ def test_rerun_with_changes_is_shown_by_diff(server: RealServer) -> None:
     assert [one["id"] for one in server.rest("GET", "/pai/api/v1/jobs")["jobs"]] == [first]
 
 
+@pytest.mark.slow("kernel")
 def test_data_frame_is_an_input(server: RealServer) -> None:
     notebook = server.notebook()
     notebook.run("import pandas as pd; df = pd.DataFrame({'a': [1, 2]})")

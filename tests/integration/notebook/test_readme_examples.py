@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[3]
 DOCUMENTS = ["README.md", "README.zh-CN.md", "docs/guide/start.md", "docs/guide/start.zh-CN.md"]
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_first_job_of_the_readme_succeeds(server: RealServer, name: str) -> None:
     blocks = re.findall(r"^```\n(.*?)^```$", (ROOT / name).read_text("utf-8"), re.DOTALL | re.MULTILINE)

@@ -36,6 +36,7 @@ def test_unseeded_data_above_the_cell_is_never_stale(server: RealServer) -> None
     assert f"attached to its job {job}" in notebook.run(excluded).text
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("name", ["config.json", "model.gin", "table.csv", "weights.bin", "sub/a.txt"])
 def test_every_packed_file_counts(server: RealServer, name: str) -> None:
     path = server.root / name
@@ -54,6 +55,7 @@ def test_every_packed_file_counts(server: RealServer, name: str) -> None:
     assert job_of(notebook) not in (first, second)
 
 
+@pytest.mark.slow("kernel")
 def test_files_of_jobs_and_the_notebook_do_not_count(server: RealServer, tmp_path: Path) -> None:
     (server.root / "data.csv").write_text("x")
     notebook = server.notebook()

@@ -22,6 +22,7 @@ CHECK = "assert job.wait().status == 'succeeded', job.logs()\n" + (
 )
 
 
+@pytest.mark.slow("cases", first=1)
 @NAMED
 def test_project_is_trained_from_a_cell(server: RealServer, project: Project) -> None:
     copy(project, server.root)
@@ -31,6 +32,7 @@ def test_project_is_trained_from_a_cell(server: RealServer, project: Project) ->
     assert server.rest("GET", "/pai/api/v1/jobs")["total"] == 1
 
 
+@pytest.mark.slow("cases", first=1)
 @NAMED
 def test_project_is_trained_from_the_command_line(
     cli: Callable[..., subprocess.CompletedProcess[str]], folder: Path, project: Project
@@ -43,6 +45,7 @@ def test_project_is_trained_from_the_command_line(
         assert path in listed
 
 
+@pytest.mark.slow("cases")
 @NAMED
 def test_project_is_trained_from_python(home: Home, folder: Path, project: Project) -> None:
     copy(project, folder)
@@ -55,6 +58,7 @@ def test_project_is_trained_from_python(home: Home, folder: Path, project: Proje
     assert "in hand" in done.stdout, done.stderr
 
 
+@pytest.mark.slow("kernel")
 def test_cell_of_the_project_is_trained(server: RealServer) -> None:
     (project,) = [one for one in PROJECTS if one.name == "repository"]
     copy(project, server.root)

@@ -60,6 +60,7 @@ def test_gathered_cells_run_as_a_workflow(server: RealServer) -> None:
     assert identity in notebook.run("%pai workflow show").data[0]["text/plain"]  # The last run, as nothing is gathered.
 
 
+@pytest.mark.slow("kernel")
 def test_scripts_are_gathered_and_exported(server: RealServer) -> None:
     notebook = server.notebook("my digits.ipynb")
     (server.root / "my digits.ipynb").write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
@@ -90,6 +91,7 @@ def test_run_returns_at_once_and_states_when_steps_start(server: RealServer, tmp
     assert "slow: succeeded" in notebook.run("%pai workflow resume last --wait").text
 
 
+@pytest.mark.slow("kernel")
 def test_python_builds_the_same_workflow(server: RealServer) -> None:
     notebook = server.notebook()
     (server.root / "train.py").write_text(
@@ -129,6 +131,7 @@ def test_failed_step_raises_its_reason(server: RealServer) -> None:
         assert text in str(caught.value)
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize(
     ("line", "what", "fix"),
     [
@@ -150,6 +153,7 @@ def test_wrong_steps_are_refused_at_their_cells(server: RealServer, line: str, w
     assert "No steps gathered" in str(notebook.run("%pai workflow run", check=False).error)
 
 
+@pytest.mark.slow("kernel")
 def test_wrong_files_are_refused(server: RealServer) -> None:
     """One kernel for all files."""
     notebook = server.notebook()
@@ -162,6 +166,7 @@ def test_wrong_files_are_refused(server: RealServer) -> None:
     assert server.rest("GET", "/pai/api/v1/workflows")["total"] == 0
 
 
+@pytest.mark.slow("kernel")
 def test_steps_that_fail_state_the_reason(server: RealServer) -> None:
     notebook = server.notebook()
     for command, condition, what, fix in FAILING:
@@ -176,6 +181,7 @@ def test_steps_that_fail_state_the_reason(server: RealServer) -> None:
         assert fix in str(caught.value)
 
 
+@pytest.mark.slow("kernel")
 def test_profile_that_is_removed_meanwhile_is_named(server: RealServer, tmp_path: Path) -> None:
     notebook = server.notebook()
     notebook.run("%pai profile set other backend=local")
@@ -190,6 +196,7 @@ def test_profile_that_is_removed_meanwhile_is_named(server: RealServer, tmp_path
         notebook.run("%pai workflow show last --wait")
 
 
+@pytest.mark.slow("kernel")
 def test_python_errors_name_parameters(server: RealServer) -> None:
     notebook = server.notebook()
     notebook.run("import jupyter_pai; workflow = jupyter_pai.Workflow('w')")

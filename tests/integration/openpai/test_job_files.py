@@ -216,6 +216,7 @@ def test_secrets_of_a_file_are_masked_by_another_engine(
         assert "the key is [secret secrets.key]" in job.logs(instance="worker-0")
 
 
+@pytest.mark.slow("platform")
 @pytest.mark.usefixtures("no_containers")
 def test_roles_of_a_file_run_on_this_machine(engine: EmbeddedClient, cli: Cli, folder: Path) -> None:
     spec = loaded(engine, write(folder), backend="local")
@@ -239,6 +240,7 @@ def container_storage() -> Iterator[dict[str, str]]:
         yield variables
 
 
+@pytest.mark.slow("platform")
 def test_roles_of_a_file_run_in_their_image(
     container_storage: dict[str, str], engine: EmbeddedClient, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

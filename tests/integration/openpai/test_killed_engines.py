@@ -61,6 +61,7 @@ def test_job_that_the_cluster_never_got_is_not_sent_again(server: OpenPai, home:
     assert (created(server), server.count("rest:submit")) == ([], sent)
 
 
+@pytest.mark.slow("kills")
 def test_job_without_its_name_in_the_row_is_found(server: OpenPai, home: Home, folder: Path) -> None:
     server.faults.add("delay", "rest:submit", seconds=2, count=1)  # In which the database is locked.
     with killed_submit(folder) as when:
@@ -74,6 +75,7 @@ def test_job_without_its_name_in_the_row_is_found(server: OpenPai, home: Home, f
     assert server.count("rest:submit") == 1
 
 
+@pytest.mark.slow("kills")
 def test_job_whose_reply_was_lost_is_found(server: OpenPai, home: Home, folder: Path) -> None:
     server.faults.add("lost", "rest:submit", count=1)
     server.faults.add("reset", "rest:submit")

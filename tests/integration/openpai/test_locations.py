@@ -64,6 +64,7 @@ def big(folder: Path, size: int = 200_000) -> None:
     (folder / "weights.bin").write_bytes(os.urandom(size))
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("end", ["succeed", "fail", "stop"])
 def test_outputs_come_back(
     engine: EmbeddedClient, server: OpenPai, folder: Path, tmp_path: Path, place: str, end: str
@@ -90,6 +91,7 @@ def test_outputs_come_back(
     assert "is at " in " ".join(job.info["notes"])
 
 
+@pytest.mark.slow("cases", first=1)
 def test_unchanged_folder_is_not_sent_again(
     engine: EmbeddedClient, server: OpenPai, folder: Path, share: Path, hdfs: WebHdfsServer, place: str
 ) -> None:
@@ -174,6 +176,7 @@ def test_hdfs_that_refuses_fails_the_job_with_a_reason(
     assert "[jupyter-pai] Cannot get code and inputs from HDFS." in log(server, job)
 
 
+@pytest.mark.slow("faults")
 def test_hdfs_with_faults_loses_nothing(
     engine: EmbeddedClient, server: OpenPai, hdfs: WebHdfsServer, share: Path
 ) -> None:
@@ -216,6 +219,7 @@ def test_document_at_the_limit_goes(engine: EmbeddedClient, server: OpenPai) -> 
     assert "the code" in log(server, job)
 
 
+@pytest.mark.slow("cases", first=1)
 def test_one_byte_more_goes_the_next_way(engine: EmbeddedClient, server: OpenPai, place: str, share: Path) -> None:
     job = send(engine, **fill(engine, 1))
     assert len(document(job)) < LIMIT
@@ -240,6 +244,7 @@ def test_command_that_fits_nowhere_is_refused(engine: EmbeddedClient, server: Op
     assert "write them into a file" in caught.value.fix
 
 
+@pytest.mark.slow("cases")
 def test_code_of_many_roles_goes_the_next_way(
     engine: EmbeddedClient, server: OpenPai, folder: Path, place: str
 ) -> None:

@@ -83,6 +83,7 @@ def submit_of_others(home: Home, server: OpenPai) -> str:
     return f"{USER}~theirs"
 
 
+@pytest.mark.slow("platform")
 def test_nothing_secret_is_shown_or_kept(
     pages: Pages,
     server: OpenPai,

@@ -45,6 +45,7 @@ def _check_one_each(server: OpenPai, jobs: list[JobHandle]) -> None:
         assert ended(server, job).state == "SUCCEEDED"
 
 
+@pytest.mark.slow("cases", first=3)
 @pytest.mark.parametrize("kind", ["lost", "500", "503", "reset", "cut"])
 def test_submit_whose_reply_fails_is_repeated(engine: EmbeddedClient, server: OpenPai, kind: str) -> None:
     server.faults.add(kind, "rest:submit", count=2)
@@ -67,6 +68,7 @@ class TestSubmitsOfAnHour:
     def server_settings(self) -> dict[str, Any]:
         return {"submits_an_hour": 60, "controller": False}
 
+    @pytest.mark.slow("faults")
     def test_limit_is_explained(self, engine: EmbeddedClient, server: OpenPai) -> None:
         for _n in range(60):
             send(engine, "true")

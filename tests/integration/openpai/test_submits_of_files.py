@@ -29,6 +29,7 @@ def notebook(server: OpenPai, tmp_path: Path) -> Iterator[NotebookSession]:
     started.stop()
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize(
     "code",
     [

@@ -288,6 +288,7 @@ def test_instances_command_lists_types_and_quotas(pai: StandIn, cli: Callable[..
     assert "64 of 64" in shown
 
 
+@pytest.mark.slow("platform")
 def test_doctor_command_checks_every_profile(pai: StandIn, cli: Callable[..., Any]) -> None:
     output = {finding["what"]: finding for finding in json.loads(cli("doctor", "--json").stdout)}
     assert output["pai: storage"]["state"] == "ok"

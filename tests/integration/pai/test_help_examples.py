@@ -61,6 +61,7 @@ def lines(*verbs: str) -> list[str]:
     return [line for verb in verbs for _text, line in EXAMPLES[verb]]
 
 
+@pytest.mark.slow("examples")
 def test_examples_on_jobs_and_data_run(run: Callable[..., str], folder: Path) -> None:
     script(folder, TRAIN)
     (folder / "data").mkdir()
@@ -89,6 +90,7 @@ def test_examples_on_workflows_run(cli: Cli, folder: Path) -> None:
         assert done.returncode == 0, (words, done.stdout, done.stderr)
 
 
+@pytest.mark.slow("examples")
 def test_examples_on_data_run_with_a_shared_folder(cli: Cli, folder: Path, tmp_path: Path) -> None:
     (folder / "data").mkdir()
     (folder / "data/train.csv").write_text("1,2")
@@ -98,6 +100,7 @@ def test_examples_on_data_run_with_a_shared_folder(cli: Cli, folder: Path, tmp_p
     assert (folder / "downloads/train.csv").read_text() == "1,2"
 
 
+@pytest.mark.slow("examples")
 def test_examples_on_jobs_of_a_platform_run(run: Callable[..., str], cli: Cli, folder: Path) -> None:
     (folder / "code.py").touch()
     run("submit --command 'sleep 1000' --profile pai --name baseline --yes")

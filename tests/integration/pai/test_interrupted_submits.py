@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.jobs.state_dir import Home
 
@@ -33,6 +35,7 @@ def test_interrupt_during_upload_of_code_makes_no_job(pai: StandIn, home: Home, 
     assert (len(pai.jobs), list(home.jobs.iterdir())) == (before, [])
 
 
+@pytest.mark.slow("platform")
 def test_interrupt_during_upload_of_inputs_makes_no_job(pai: StandIn, home: Home, folder: Path, tmp_path: Path) -> None:
     script(folder, "print('here', 2)")
     (tmp_path / "data").mkdir()
@@ -45,6 +48,7 @@ def test_interrupt_during_upload_of_inputs_makes_no_job(pai: StandIn, home: Home
     assert (len(pai.jobs), list(home.jobs.iterdir())) == (before, [])
 
 
+@pytest.mark.slow("platform")
 def test_interrupt_during_creation_names_the_job(pai: StandIn, home: Home, folder: Path) -> None:
     script(folder, "print('here', 3)")
     pai.faults.add("delay", "paistudio:CreateTrainingJob", seconds=2, count=1)

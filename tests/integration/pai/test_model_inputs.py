@@ -84,6 +84,7 @@ def test_staged_submit_has_the_version(engine: EmbeddedClient, pai: StandIn, ver
     assert job["inputs"] == {"base": registered(engine)[1]}
 
 
+@pytest.mark.slow("cases", first=13)
 @pytest.mark.parametrize(
     ("uri", "error", "text"),
     [

@@ -161,6 +161,7 @@ def test_refused_version_leaves_no_empty_model(engine: EmbeddedClient, pai: Stan
     assert engine.call("models", backend="pai")["models"] == []
 
 
+@pytest.mark.slow("platform")
 def test_models_are_managed_on_the_command_line(
     engine: EmbeddedClient, pai: StandIn, job: JobHandle, cli: Callable[..., Any]
 ) -> None:

@@ -25,6 +25,7 @@ from .faulty_platform import submit_and_follow, submit_with_lost_replies
 JOBS = 30
 
 
+@pytest.mark.slow("faults")
 @pytest.mark.parametrize("timings", [Timings(unseen=8)])
 def test_submits_under_faults_create_one_job_with_a_complete_log(pai: StandIn, engine: EmbeddedClient) -> None:
     print(submit_and_follow(pai, engine, JOBS, delays=2))
@@ -62,6 +63,7 @@ def test_kill_during_upload_creates_no_job(pai: StandIn, home: Home, folder: Pat
         engine.close()
 
 
+@pytest.mark.slow("kills")
 def test_kill_after_creation_finds_the_job_again(pai: StandIn, home: Home, folder: Path) -> None:
     script(folder, "print('here', 2)")
     pai.faults.add("lost", "paistudio:CreateTrainingJob", count=1)
@@ -73,6 +75,7 @@ def test_kill_after_creation_finds_the_job_again(pai: StandIn, home: Home, folde
     assert job["remote_id"] == made["id"]
 
 
+@pytest.mark.slow("kills")
 def test_kill_before_creation_makes_the_job_unknown(pai: StandIn, home: Home, folder: Path) -> None:
     script(folder, "print('here', 3)")
     pai.faults.add("reset", "paistudio:CreateTrainingJob", count=1)
@@ -91,6 +94,7 @@ def test_kill_before_creation_makes_the_job_unknown(pai: StandIn, home: Home, fo
         engine.close()
 
 
+@pytest.mark.slow("faults")
 def test_job_being_submitted_cannot_be_stopped(pai: StandIn, home: Home, folder: Path) -> None:
     script(folder, "print('here', 4)")
     pai.faults.add("delay", "paistudio:CreateTrainingJob", seconds=60, count=1)
@@ -122,6 +126,7 @@ def test_lost_replies_and_lagging_lists_create_no_second_job(engine: EmbeddedCli
     print(submit_with_lost_replies(pai, engine, 12, lag=2))
 
 
+@pytest.mark.slow("kills")
 def test_kill_after_a_lost_reply_finds_the_job_in_a_lagging_list(pai: StandIn, home: Home, folder: Path) -> None:
     script(folder, "print('here', 6)")
     pai.set_list_lag(4)
@@ -185,6 +190,7 @@ def test_expired_key_is_reported_until_it_is_renewed(
         engine.close()
 
 
+@pytest.mark.slow("faults")
 def test_unresponsive_platform_delays_no_other_profile(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:
     wait = "while [ ! -e {} ]; do sleep 0.05; done".format
     remote = submit(engine, wait(tmp_path / "remote"), profile="pai")

@@ -50,6 +50,7 @@ def running(engine: EmbeddedClient) -> int:
     return int(engine.call("list_jobs", status=["running"])["total"])
 
 
+@pytest.mark.slow("counts")
 def test_polling_a_thousand_jobs_takes_ten_requests(pai: StandIn, home: Home) -> None:
     there = add_running(pai, home, JOBS)
     with closing(EmbeddedClient()) as engine:

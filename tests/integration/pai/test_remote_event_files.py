@@ -51,6 +51,7 @@ def steps(engine: EmbeddedClient, job: JobHandle) -> int:
     return int(result["eval/loss"]["end"]) if "eval/loss" in result else 0
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("place", [CHANNEL, "'.'"], ids=["channel", "beside the code"])
 @pytest.mark.parametrize("timings", [Timings(event_files=0.2)])
 def test_metrics_grow_while_followed_and_are_complete(

@@ -35,6 +35,7 @@ def requests_for(job: JobHandle, requests: list[dict[str, Any]]) -> Counter[str]
     return counts + Counter(["CreateTrainingJob"])
 
 
+@pytest.mark.slow("environment")
 def test_a_fit_takes_at_most_the_requests_of_the_official_sdk(
     pai: StandIn, home: Home, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -164,6 +164,7 @@ print(est.latest_job.info["profile"], est.model_data())
 """
 
 
+@pytest.mark.slow("platform")
 def test_keys_in_code_are_used_and_not_stored(pai: StandIn, home: Home, folder: Path) -> None:
     user_file().unlink()
     (folder / "src").mkdir()
@@ -184,6 +185,7 @@ def test_keys_in_code_are_used_and_not_stored(pai: StandIn, home: Home, folder: 
     assert [path for path in kept if (folder.parent / "pai") not in path.parents] == []
 
 
+@pytest.mark.slow("platform")
 def test_keys_in_a_cell_work_without_server_keys(
     pai: StandIn, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -328,6 +330,7 @@ def test_file_systems_are_inputs(pai: StandIn, folder: Path) -> None:
     ]
 
 
+@pytest.mark.slow("platform")
 def test_local_files_and_frames_are_uploaded(pai: StandIn, folder: Path) -> None:
     script(
         folder,
@@ -506,6 +509,7 @@ def test_missing_files_are_reported(pai: StandIn, tmp_path: Path) -> None:
         upload(tmp_path / "no-such-file", "x", is_tar=True)
 
 
+@pytest.mark.slow("cases", first=3)
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("where", [{"instance_type": "local"}, {"profile": "pai", "image_uri": IMAGE}])
 def test_code_on_oss_is_used(pai: StandIn, tree: Path, where: dict[str, str], packed: bool) -> None:

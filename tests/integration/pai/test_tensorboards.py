@@ -115,6 +115,7 @@ def test_limit_reached_by_other_users_is_reported(engine: EmbeddedClient, pai: S
     assert caught.value.fix
 
 
+@pytest.mark.slow("tensorboard")
 def test_tensorboard_command_starts_stops_and_deletes(
     engine: EmbeddedClient, pai: StandIn, cli: Callable[..., Any]
 ) -> None:

@@ -44,6 +44,7 @@ def test_command_is_printed_for_a_notebook_and_works(
     assert job.logs() == "typed\n"
 
 
+@pytest.mark.slow("platform")
 def test_command_runs_in_the_terminal_of_the_user(job: JobHandle) -> None:
     terminal = UserTerminal()
     command = [sys.executable, "-m", "jupyter_pai", "terminal", job.id]

@@ -101,6 +101,7 @@ def test_killed_engine_neither_shows_nor_loses_the_held_back_half(
     assert holders(home.path) == []
 
 
+@pytest.mark.slow("platform")
 def test_log_waits_for_the_value_of_the_submit(neighbour: Path, folder: Path, home: Home) -> None:
     with opened(neighbour) as engine:
         job = started(engine, folder)

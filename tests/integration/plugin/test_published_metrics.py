@@ -84,6 +84,7 @@ def test_metrics_stay_here_unless_the_user_asks(engine: EmbeddedClient, neighbou
     assert kept_of(neighbour, job.id) == {}
 
 
+@pytest.mark.slow("platform")
 def test_job_ends_though_the_platform_takes_no_metrics(engine: EmbeddedClient, neighbour: Path) -> None:
     job = submit(
         engine, "echo loss=0.5; until test -e go; do sleep 0.02; done", profile="den", options={"publish": True}

@@ -35,6 +35,7 @@ RUN = """
 SENT = ("AlgorithmName", "AlgorithmVersion", "AlgorithmProvider", "AlgorithmSpec", "HyperParameters", "InputChannels")
 
 
+@pytest.mark.slow("processes")
 def test_registered_algorithm_means_the_same(home: Home, keys: StandIn, folder: Any) -> None:
     from .test_same_meaning import Here
 

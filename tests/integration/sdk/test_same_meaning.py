@@ -224,6 +224,7 @@ def both(here: Here, script: str, **arguments: str) -> tuple[dict[str, Any], dic
     return replies[0], replies[1]
 
 
+@pytest.mark.slow("processes")
 def test_fits_mean_the_same(here: Here) -> None:
     (here.folder / "code").mkdir()
     (here.folder / "code/train.py").write_text("print('trained')\n")
@@ -246,6 +247,7 @@ def test_helpers_mean_the_same(here: Here) -> None:
     assert ours == theirs
 
 
+@pytest.mark.slow("processes")
 def test_older_form_of_fit_has_no_outputs(here: Here) -> None:
     """`wait`, `show_logs` and `job_name` by position, as in versions of the SDK before `outputs`."""
     script = """
@@ -349,6 +351,7 @@ def documents(manifest: str) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow("processes")
 def test_manifest_equals_that_of_the_sdk(here: Here) -> None:
     """The manifest of PAI's own pipelines."""
     assert here.pai

@@ -103,6 +103,7 @@ def test_lesson_runs_as_printed(tione: TiOne, home: Home, lesson: Path) -> None:
     assert tione.key.secret not in user_file().read_text()
 
 
+@pytest.mark.slow("examples")
 def test_task_of_the_lesson_is_a_job_like_any_other(tione: TiOne, engine: EmbeddedClient, lesson: Path) -> None:
     """With two instances, metrics, outputs and code, which a rerun has, too."""
     client = Client(region=tione.region)

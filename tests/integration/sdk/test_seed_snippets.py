@@ -43,6 +43,7 @@ pytestmark = [
 # Seed 000
 
 
+@pytest.mark.slow("cases", first=1)
 def test_s0_020_estimator_and_fit(place: SnippetPlatform) -> None:
     printed = place.run("s0_020_estimator")
     assert "Hyperparameters:  {'n_estimators': '500', 'max_depth': '5'}" in printed
@@ -55,11 +56,13 @@ def test_s0_109_hyperparameters_file(engine: EmbeddedClient) -> None:
     assert json.loads(log) == {"batch_size": "32", "learning_rate": "0.01"}
 
 
+@pytest.mark.slow("cases", first=1)
 def test_s0_121_and_s2_092_inputs(place: SnippetPlatform) -> None:
     printed = place.run("s0_121_fit")
     assert "/ml/input/data/train/train.csv /ml/input/data/test/\n1,2\ntest.csv\n" in printed
 
 
+@pytest.mark.slow("examples")
 def test_s0_148_images(there: SnippetPlatform) -> None:
     lines = there.run("s0_148_images").splitlines()
     assert len(lines) == 65 + 3
@@ -69,6 +72,7 @@ def test_s0_148_images(there: SnippetPlatform) -> None:
     assert "pytorch-training:1.12-gpu" in lines[-1]
 
 
+@pytest.mark.slow("cases", first=1)
 def test_s0_196_complete_job(place: SnippetPlatform) -> None:
     printing = "\nprint(est.latest_job.name, est.latest_job.info['notes'], est.latest_job.spec['image'])\n"
     printed = place.run("s0_196_job", **{"est.model_data()": f"est.model_data(){printing}"})
@@ -89,6 +93,7 @@ def test_s0_238_tensorboard_logs(engine: EmbeddedClient, folder: Path) -> None:
     assert list(Path(handle.outputs["tensorboard"].removeprefix("file://")).glob("events.out.tfevents.*"))
 
 
+@pytest.mark.slow("examples")
 @pytest.mark.skipif(find_spec("tensorboard") is None, reason=NO_TENSORBOARD)
 def test_s0_254_tensorboard(here: SnippetPlatform, server: RealServer) -> None:
     writer = (
@@ -101,6 +106,7 @@ def test_s0_254_tensorboard(here: SnippetPlatform, server: RealServer) -> None:
     assert server.rest("GET", "/pai/api/v1/tensorboards") == {"tensorboards": []}
 
 
+@pytest.mark.slow("examples")
 def test_s0_254_tensorboard_on_pai(there: SnippetPlatform) -> None:
     (there.folder / "train.py").write_text("print('trained')\n")
     printed = there.run("s0_254_tensorboard")
@@ -109,6 +115,7 @@ def test_s0_254_tensorboard_on_pai(there: SnippetPlatform) -> None:
     assert (there.pai.count("dlc", "CreateTensorboard"), there.pai.count("dlc", "DeleteTensorboard")) == (1, 1)
 
 
+@pytest.mark.slow("cases", first=1)
 def test_s0_284_local(place: SnippetPlatform) -> None:
     """With data on this machine, and with data on OSS."""
     data = place.folder / "data/to/test/data"
@@ -125,6 +132,7 @@ def test_s0_320_variables_of_hyperparameters(engine: EmbeddedClient) -> None:
         assert line in lines
 
 
+@pytest.mark.slow("cases", first=1)
 def test_s0_330_variables_in_the_command(place: SnippetPlatform) -> None:
     assert "\n--epochs 10 --batch-size 32\n" in place.run("s0_330_variables")
 
@@ -135,6 +143,7 @@ def test_s0_349_user_args(engine: EmbeddedClient) -> None:
     assert log == "--epochs 10 --batch-size 32 --learning-rate 0.001\n"
 
 
+@pytest.mark.slow("cases", first=1)
 def test_s0_359_user_args_in_the_command(place: SnippetPlatform) -> None:
     assert "\n--epochs 10 --learning-rate 0.001 --batch-size 32\n" in place.run("s0_359_user_args")
 
@@ -193,6 +202,7 @@ def trained(model: Path, accuracy: str) -> None:
     assert 0.8 < float(accuracy) <= 1
 
 
+@pytest.mark.slow("examples")
 def test_xgb_train_from_the_command_line(cli: object, iris: Path) -> None:
     words = ["submit", "code/xgb_train.py", "--hp", "n_estimators=50", "--hp", "max_depth=5", "--wait", "--json"]
     words += ["--input", "train_data=train.csv", "--hp", "train_data=/ml/input/data/train_data/train.csv"]
@@ -204,6 +214,7 @@ def test_xgb_train_from_the_command_line(cli: object, iris: Path) -> None:
     assert f"test-accuracy: {accuracy}" in cli("show", job["id"]).stdout  # type: ignore[operator]
 
 
+@pytest.mark.slow("examples")
 def test_xgb_train_from_a_cell(server: RealServer, iris: Path) -> None:
     shutil.copytree(iris, server.root, dirs_exist_ok=True)
     notebook = server.notebook()
@@ -220,6 +231,7 @@ def test_xgb_train_from_a_cell(server: RealServer, iris: Path) -> None:
         trained(Path(model.removeprefix("file://")), accuracy)
 
 
+@pytest.mark.slow("examples")
 def test_xgb_train_by_the_estimator(iris: Path, engine: EmbeddedClient) -> None:
     estimator = Estimator(
         command="python xgb_train.py $PAI_USER_ARGS --train_data $PAI_INPUT_TRAIN_DATA",
@@ -231,6 +243,7 @@ def test_xgb_train_by_the_estimator(iris: Path, engine: EmbeddedClient) -> None:
     trained(Path(estimator.model_data()), job.output_parameters["test-accuracy"])
 
 
+@pytest.mark.slow("examples")
 def test_s1_215_documented_command_line(engine: EmbeddedClient, iris: Path) -> None:
     command = (
         "python xgb_train.py \\\n--n_estimators 500 \\\n--objective multi:softmax \\\n--max_depth 5 \\\n"
@@ -241,6 +254,7 @@ def test_s1_215_documented_command_line(engine: EmbeddedClient, iris: Path) -> N
     trained(Path(handle.outputs["model"].removeprefix("file://")), handle.output_parameters["test-accuracy"])
 
 
+@pytest.mark.slow("examples")
 def test_s1_240_custom_job_local_run(iris: Path) -> None:
     for _ in range(2):
         printed = SnippetPlatform(iris).run("s1_240_custom_job")
@@ -248,6 +262,7 @@ def test_s1_240_custom_job_local_run(iris: Path) -> None:
         trained(iris / "output/model", (iris / "output/output_parameters/test-accuracy").read_text())
 
 
+@pytest.mark.slow("examples")
 def test_s1_034_session_with_keys_in_the_cell(iris: Path, platform: StandIn) -> None:
     """As printed, except for the OSS endpoint of the stand-in."""
     words = {
@@ -278,15 +293,18 @@ def test_failed_local_run_raises(home: Home, folder: Path) -> None:
 # Seed 002
 
 
+@pytest.mark.slow("cases", first=1)
 def test_s2_015_hyperparameters_read_from_the_file(place: SnippetPlatform) -> None:
     printed = place.run("s2_015_submit_job", **{"<YourTrainingCodeDir>": "read_src"})
     assert "{'batch_size': '32', 'learning_rate': '0.01'}" in printed
 
 
+@pytest.mark.slow("cases", first=1)
 def test_s2_060_hyperparameters_read_by_argparse(place: SnippetPlatform) -> None:
     assert "\n32\n0.01\nlora\n" in place.run("s2_060_submit_job")
 
 
+@pytest.mark.slow("cases", first=1)
 def test_s2_110_model_uri(place: SnippetPlatform) -> None:
     printed = place.run("s2_110_model_data", **{"<YourTrainingCodeDir>": "train_src"})
     assert place.is_model(printed.splitlines()[-1])
@@ -314,6 +332,7 @@ def test_estimator_without_wait_returns_a_job(engine: EmbeddedClient, folder: Pa
         Estimator(command="x", source_dir=folder).model_data()
 
 
+@pytest.mark.slow("examples")
 def test_interrupted_fit_leaves_the_job_running(engine: EmbeddedClient, folder: Path) -> None:
     (folder / "a").touch()
     code = (

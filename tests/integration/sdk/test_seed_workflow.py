@@ -57,6 +57,7 @@ def run_notebook(place: SnippetPlatform) -> str:
     return done.stdout
 
 
+@pytest.mark.slow("cases")
 def test_notebook_runs_to_its_last_cell_by_both_branches(place: SnippetPlatform) -> None:
     printed = run_notebook(place)
     first, second = (json.loads(line[7:]) for line in printed.splitlines() if line.startswith("steps: "))

@@ -15,6 +15,7 @@ from .snippet_platforms import SnippetPlatform
 pytestmark = pytest.mark.usefixtures("private_ml")
 
 
+@pytest.mark.slow("cases", first=1)
 def test_one_variable_sends_the_tutorial_to_pai(place: SnippetPlatform) -> None:
     code = []
     for cell in json.loads((ROOT / "binder/tutorials/pai.ipynb").read_text("utf-8"))["cells"]:

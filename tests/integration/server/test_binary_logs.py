@@ -76,6 +76,7 @@ def text_of(written: bytes) -> str:
     return written.decode("utf-8", "replace")
 
 
+@pytest.mark.slow("cases", first=6)
 @pytest.mark.parametrize("name", BINARY_LOGS)
 def test_log_file_equals_the_output(ran: Ran, name: str) -> None:
     job = ran.server.job(ran.jobs[name])
@@ -96,6 +97,7 @@ def test_server_log_has_no_errors(ran: Ran) -> None:
     assert bars["value"] == [float(n) for n in range(1001)] * 3
 
 
+@pytest.mark.slow("cases", first=14)
 @pytest.mark.parametrize("name", BINARY_LOGS)
 def test_log_is_read_over_http(ran: Ran, name: str) -> None:
     whole, size = BINARY_LOGS[name], len(BINARY_LOGS[name])
@@ -115,6 +117,7 @@ def test_log_is_read_over_http(ran: Ran, name: str) -> None:
         assert (last[-1000:].endswith(short), offset) == (True, size - len(short))
 
 
+@pytest.mark.slow("cases", first=2)
 @pytest.mark.parametrize("name", BINARY_LOGS)
 def test_log_is_streamed_over_websocket(ran: Ran, name: str) -> None:
     def listen(**fields: Any) -> list[dict[str, Any]]:
@@ -138,6 +141,7 @@ def test_log_is_streamed_over_websocket(ran: Ran, name: str) -> None:
     assert len(last) <= 1 << 18
 
 
+@pytest.mark.slow("cases", first=4)
 @pytest.mark.parametrize("name", BINARY_LOGS)
 def test_log_is_printed_by_the_command_line(ran: Ran, name: str) -> None:
     environment = {**os.environ, "JUPYTER_PAI_INFO": str(ran.server.info_file)}
@@ -150,6 +154,7 @@ def test_log_is_printed_by_the_command_line(ran: Ran, name: str) -> None:
     assert logs("--follow") == BINARY_LOGS[name]
 
 
+@pytest.mark.slow("server")
 def test_complete_log_is_read_in_a_kernel(ran: Ran, notebook: NotebookSession) -> None:
     notebook.run(
         "import hashlib, json, jupyter_pai\n"
@@ -164,6 +169,7 @@ def test_complete_log_is_read_in_a_kernel(ran: Ran, notebook: NotebookSession) -
         assert result == [wanted, wanted], name
 
 
+@pytest.mark.slow("cases", first=4)
 @pytest.mark.parametrize("name", BINARY_LOGS)
 def test_notebook_shows_an_abridged_log(ran: Ran, notebook: NotebookSession, name: str) -> None:
     whole = text_of(BINARY_LOGS[name])

@@ -46,6 +46,7 @@ def check(server: RealServer, runs: Path, words: list[str]) -> None:
     assert sorted(runs.read_text().split()) == sorted(words)
 
 
+@pytest.mark.slow("counts")
 def test_fifty_concurrent_submits_create_fifty_jobs(server: RealServer, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     with ThreadPoolExecutor(MANY) as pool:
@@ -54,6 +55,7 @@ def test_fifty_concurrent_submits_create_fifty_jobs(server: RealServer, tmp_path
     check(server, runs, [str(n) for n in range(MANY)])
 
 
+@pytest.mark.slow("counts")
 def test_concurrent_engines_create_fifty_jobs(home: Home, server: RealServer, tmp_path: Path) -> None:
     """Five processes, each with an engine and ten threads, over the state folder of a server."""
     runs = tmp_path / "runs"
@@ -82,6 +84,7 @@ def test_fifty_submits_with_the_same_key_create_one_job(server: RealServer, home
     assert [path.name for path in home.jobs.iterdir()] == list(result)
 
 
+@pytest.mark.slow("cases")
 @pytest.mark.parametrize("cut", CUTS)
 def test_lost_reply_creates_no_second_job(server: RealServer, tmp_path: Path, cut: str) -> None:
     runs = tmp_path / "runs"

@@ -9,6 +9,8 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+import pytest
+
 from jupyter_pai.jobs.state_dir import Home
 
 from ...support.waiting import PATIENCE
@@ -65,6 +67,7 @@ def test_credentials_from_prompt_or_page_are_only_in_the_file(
     assert json.loads(kept.read_text()) == {"keyring": [], "file": {}}
 
 
+@pytest.mark.slow("server")
 def test_login_without_a_prompt_is_rejected_with_a_fix(server: RealServer) -> None:
     notebook = server.notebook()
     notebook.run("%pai profile set mine backend=pai region_id=cn-hangzhou")

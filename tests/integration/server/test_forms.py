@@ -204,6 +204,7 @@ FAULTS: list[tuple[dict[str, Any], list[str]]] = [
 ]
 
 
+@pytest.mark.slow("cases", first=12)
 @pytest.mark.parametrize(("fields", "paths"), FAULTS, ids=",".join)
 async def test_preview_names_invalid_fields(jp_fetch: Any, spec: dict[str, Any], fields: Any, paths: Any) -> None:
     for verb in ("preview", "jobs"):

@@ -54,6 +54,7 @@ def select_chinese() -> None:
     (folder / "plugin.jupyterlab-settings").write_text(json.dumps({"locale": "zh_CN"}, indent=4))
 
 
+@pytest.mark.slow("server")
 def test_kernel_finds_its_single_user_server(hub_server: HubServer) -> None:
     select_chinese()
     notebook = hub_server.notebook()
@@ -63,6 +64,7 @@ def test_kernel_finds_its_single_user_server(hub_server: HubServer) -> None:
     assert "没有作业 `nothing`" in notebook.run("%pai show nothing", check=False).error
 
 
+@pytest.mark.slow("server")
 def test_hub_variables_replace_the_info_file(hub_server: HubServer) -> None:
     notebook = hub_server.notebook()
     notebook.run("import os; os.environ.pop('JUPYTER_PAI_INFO'); os.environ.pop('JPY_PARENT_PID')")

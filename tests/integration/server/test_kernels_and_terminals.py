@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from jupyter_pai.core.discovery import ServerInfo, info_path
 
 from ...conftest import until
@@ -26,6 +28,7 @@ def test_kernel_finds_its_server_without_heavy_imports(server: RealServer) -> No
     assert not set(HEAVY[:-1]) & set(eval(loaded))
 
 
+@pytest.mark.slow("server")
 def test_kernel_secret_is_in_no_output_or_log(server: RealServer) -> None:
     secret = json.loads(server.info_file.read_text())["secret"]
     notebook = server.notebook()
@@ -49,6 +52,7 @@ def test_kernels_share_jobs(server: RealServer) -> None:
     assert server.job(job_id)["status"] == "stopped"
 
 
+@pytest.mark.slow("server")
 def test_terminal_uses_its_server(server: RealServer, folder: Path) -> None:
     environment = {**os.environ, "JUPYTER_PAI_INFO": str(server.info_file)}
     tell = "import jupyter_pai, sys; print(type(jupyter_pai.connect()).__name__, 'pydantic' in sys.modules)"
@@ -60,6 +64,7 @@ def test_terminal_uses_its_server(server: RealServer, folder: Path) -> None:
     assert done.stdout.startswith("hi\n")
 
 
+@pytest.mark.slow("server")
 def test_server_is_found_by_the_parent_process(server: RealServer) -> None:
     """A kernel whose environment was cleaned: the file has the process id of the server."""
     environment = {**os.environ, "JPY_PARENT_PID": str(server.process.pid)}
@@ -77,6 +82,7 @@ def test_missing_server_selects_an_embedded_engine(home: object, tmp_path: Path)
     assert reply.stdout == "EmbeddedClient\n"
 
 
+@pytest.mark.slow("server")
 def test_kernel_connects_below_a_base_url(home: object, tmp_path: Path) -> None:
     root = tmp_path / "notebooks"
     root.mkdir()
@@ -88,6 +94,7 @@ def test_kernel_connects_below_a_base_url(home: object, tmp_path: Path) -> None:
         server.stop()
 
 
+@pytest.mark.slow("server")
 def test_server_on_a_unix_socket_is_found(home: object, tmp_path: Path) -> None:
     path = tmp_path / "s"
     command = [sys.executable, "-m", "jupyter_server", "--allow-root", "--no-browser", f"--ServerApp.sock={path}"]
@@ -106,6 +113,7 @@ def test_server_on_a_unix_socket_is_found(home: object, tmp_path: Path) -> None:
         process.wait()
 
 
+@pytest.mark.slow("server")
 def test_local_jobs_count_as_activity(server: RealServer) -> None:
     """JupyterHub stops servers by `last_activity`; a running job moves it."""
     before = server.rest("GET", "/api/status")["last_activity"]

@@ -7,6 +7,8 @@ import random
 import signal
 from pathlib import Path
 
+import pytest
+
 from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import processes_of, until
@@ -47,6 +49,7 @@ def test_job_survives_killed_server_and_kernel(server: RealServer, home: Home, t
     assert processes_of(job_id) == []
 
 
+@pytest.mark.slow("kills")
 def test_writing_jobs_survive_kills_of_any_process(server: RealServer, home: Home, tmp_path: Path) -> None:
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")  # Of a round that failed, to play it again.
@@ -69,6 +72,7 @@ def test_job_ending_without_a_server_is_recorded(server: RealServer, home: Home,
     assert (job["status"], job["exit_code"]) == ("failed", 5)
 
 
+@pytest.mark.slow("kills")
 def test_kernel_continues_without_its_server(server: RealServer, tmp_path: Path) -> None:
     """The handle in the kernel finds another engine, and follows on where it was."""
     import json

@@ -80,6 +80,7 @@ print(dict(os.environ))
     assert [path.name for path in files] == ["jupyter_pai_secrets.json"]
 
 
+@pytest.mark.slow("server")
 def test_secret_without_a_prompt_is_rejected_with_a_fix(server: RealServer) -> None:
     notebook = server.notebook()
     message = notebook.run("%pai secret set HF_TOKEN", check=False).error
@@ -87,6 +88,7 @@ def test_secret_without_a_prompt_is_rejected_with_a_fix(server: RealServer) -> N
     assert "jupyter pai secret set NAME" in message
 
 
+@pytest.mark.slow("server")
 def test_invalid_secret_names_are_errors_without_a_traceback(server: RealServer) -> None:
     notebook = server.notebook()
     message = notebook.run("%pai secret set HF_TOKEN " + VALUE, check=False).error

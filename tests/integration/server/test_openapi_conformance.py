@@ -129,6 +129,7 @@ def _submit(server: RealServer, name: str, command: str) -> str:
     return str(server.rest("POST", "/pai/api/v1/jobs", {"spec": spec})["job"]["id"])
 
 
+@pytest.mark.slow("cases", first=4)
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=["right", "wrong"])
 @pytest.mark.parametrize("verb", ROUTES)
 def test_any_request_gets_a_documented_reply(served: Served, verb: str, mode: GenerationMode) -> None:

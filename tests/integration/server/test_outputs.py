@@ -104,6 +104,7 @@ async def test_thousands_of_files_are_paged_sorted_and_searched(jp_fetch: Any, j
         assert (await refusal(outputs(jp_fetch, job_id, **wrong)))[0] == 400
 
 
+@pytest.mark.slow("cases", first=3)
 @pytest.mark.parametrize("name", NAMES)
 async def test_any_file_name_is_read_and_copied(
     jp_fetch: Any, job: tuple[str, Path], name: str, tmp_path: Path
@@ -168,6 +169,7 @@ async def test_links_devices_and_pipes_are_not_followed(jp_fetch: Any, job: tupl
     listening.close()
 
 
+@pytest.mark.slow("cases", first=2)
 @pytest.mark.parametrize("name", ["a.html", "a.svg", "a.png", "a.js", "a.HTM", "a"])
 async def test_files_are_served_without_execution(jp_fetch: Any, job: tuple[str, Path], name: str) -> None:
     job_id, folder = job
@@ -202,6 +204,7 @@ async def test_huge_file_is_previewed_and_read_in_parts(jp_fetch: Any, job: tupl
     assert (await refusal(fetch(jp_fetch, job_id, "huge.txt", offset=-1)))[0] == 400
 
 
+@pytest.mark.slow("cases", first=3)
 @pytest.mark.parametrize(
     ("data", "text"),
     [

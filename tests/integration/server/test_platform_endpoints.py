@@ -109,6 +109,7 @@ async def test_profile_with_an_incomplete_platform_has_no_links(jp_fetch: Any, p
     }
 
 
+@pytest.mark.slow("tensorboard")
 async def test_local_tensorboard_shows_a_platform_job(jp_fetch: Any, pai: StandIn) -> None:
     code = """
 import os, sys

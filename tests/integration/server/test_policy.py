@@ -95,6 +95,7 @@ def test_command_line_obeys_the_policy(system: Path, rules: Write, folder: Path)
     assert line("submit", "--command", "echo hi", "--wait").stdout.startswith("hi\n")
 
 
+@pytest.mark.slow("server")
 def test_pages_and_kernels_obey_the_reloaded_policy(managed: RealServer, rules: Write) -> None:
     notebook = managed.notebook()
     notebook.run("%pai submit --command 'echo up' --as job --wait")
@@ -112,6 +113,7 @@ def test_pages_and_kernels_obey_the_reloaded_policy(managed: RealServer, rules: 
     managed.rest("POST", "/pai/api/v1/jobs", {"spec": SPEC})
 
 
+@pytest.mark.slow("server")
 def test_audit_log_records_users_and_verbs(managed: RealServer, rules: Write, tmp_path: Path) -> None:
     file = tmp_path / "audit.jsonl"
     rules(f"[policy]\naudit_file = '{file}'\njobs_at_a_time = 1\n")
@@ -149,6 +151,7 @@ def test_audit_log_records_users_and_verbs(managed: RealServer, rules: Write, tm
     assert file.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow("server")
 def test_audit_log_follows_logging_configuration(system: Path, managed: RealServer, tmp_path: Path) -> None:
     managed.stop()
     file = tmp_path / "routed.jsonl"
@@ -163,6 +166,7 @@ def test_audit_log_follows_logging_configuration(system: Path, managed: RealServ
     assert [(line["verb"], line["result"]) for line in audit(file)] == [("submit", "ok")]
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("required", [True, False])
 def test_unwritable_audit_file_blocks_only_if_required(
     managed: RealServer, rules: Write, tmp_path: Path, required: bool
@@ -220,6 +224,7 @@ def in_hub(hub: Hub, system: Path, tmp_path: Path) -> Iterator[Callable[..., Hub
         server.stop()
 
 
+@pytest.mark.slow("server")
 def test_hub_receives_activity_and_audit_has_the_hub_user(
     hub: Hub, in_hub: Callable[..., HubServer], rules: Write, tmp_path: Path
 ) -> None:
@@ -242,6 +247,7 @@ def test_hub_receives_activity_and_audit_has_the_hub_user(
     server.rest("POST", f"/pai/api/v1/jobs/{job['id']}/stop", {})
 
 
+@pytest.mark.slow("server")
 def test_job_outliving_its_server_has_no_warning(home: Home, tmp_path: Path) -> None:
     """The Hub is on this host: it starts servers as processes beside itself."""
     hub = Hub()

@@ -108,6 +108,7 @@ def submitted(writer: Reader, folder: Path) -> str:
     return str(job)
 
 
+@pytest.mark.slow("cases")
 @pytest.mark.parametrize(("writer", "reader"), [("zh-CN", "en"), ("en", "zh-CN")])
 def test_texts_of_a_job_are_in_the_language_of_their_reader(
     home: Home, tmp_path: Path, folder: Path, writer: str, reader: str

@@ -324,6 +324,7 @@ async def test_following_a_log_ends_with_the_job(jp_fetch: Any, spec: dict[str, 
     assert reply.body == b"1\n2\n3\n"
 
 
+@pytest.mark.slow("server")
 async def test_list_of_jobs_is_filtered(jp_fetch: Any, spec: dict[str, Any]) -> None:
     for n in range(3):
         await run(jp_fetch, spec | {"name": f"job {n}", "labels": {"n": n}, "hyperparameters": {"n": 9 + n}})
@@ -364,6 +365,7 @@ async def test_jobs_record_their_notebook(jp_fetch: Any, spec: dict[str, Any], j
     assert (await ask(jp_fetch, "POST", "jobs", body={"spec": runs}))["job"]["notebook"] == os.path.realpath(path)
 
 
+@pytest.mark.slow("cases", first=17)
 @pytest.mark.parametrize(
     ("method", "path", "params", "body", "status", "words"),
     [

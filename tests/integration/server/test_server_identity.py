@@ -59,6 +59,7 @@ def info_of(server: RealServer) -> ServerInfo:
     return info
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("body", ["{}", "[]", '{"proof": 5}', json.dumps({"proof": "0" * 64}), "nothing"])
 @pytest.mark.parametrize("road", ["JUPYTER_PAI_INFO", "JPY_PARENT_PID", "JUPYTERHUB_SERVICE_URL"])
 def test_program_at_the_port_of_a_killed_server_receives_no_secret(
@@ -101,6 +102,7 @@ def test_requests_and_streams_fail_at_another_program(server: RealServer) -> Non
         assert all(data.startswith(b"GET /pai/api/v1/proof?nonce=") for data in received)
 
 
+@pytest.mark.slow("server")
 def test_proof_that_is_relayed_is_not_accepted(server: RealServer) -> None:
     """A program between client and server has another connection to the server, and its proof is for that one."""
     info, nonce = info_of(server), secrets.token_hex(NONCE)
@@ -140,6 +142,7 @@ def relay(port: int) -> Iterator[int]:
         yield int(listener.getsockname()[1])
 
 
+@pytest.mark.slow("server")
 def test_file_that_others_can_write_or_read_is_not_used(server: RealServer) -> None:
     assert ServerInfo.read(server.info_file)
     for mode in (0o640, 0o620, 0o604, 0o602):

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 import websocket
 
 from jupyter_pai.jobs.state_dir import Home
@@ -42,6 +43,7 @@ def metric(name: str, pattern: str) -> dict[str, str]:
     return {"name": name, "regex": pattern}
 
 
+@pytest.mark.slow("server")
 def test_exploding_patterns_do_not_delay_other_jobs(server: RealServer, home: Home, tmp_path: Path) -> None:
     metrics = [metric(name, pattern) for name, pattern in BLOWING.items()] + [metric("loss", r"^loss=([0-9.]+)")]
     events = _events(server)
@@ -82,6 +84,7 @@ def _ends(socket: websocket.WebSocket) -> list[str]:
     return results
 
 
+@pytest.mark.slow("server")
 def test_number_of_metrics_is_limited(server: RealServer, home: Home) -> None:
     write = """for n in range(10_000): print('[pai] {"metric": "m%d", "value": 1}' % n)"""
     job = submit(server, "python write.py", source={"files": {"write.py": write}})

@@ -236,6 +236,7 @@ def test_tensorboard_of_a_running_job_is_served(site: Site) -> None:
     site.api("DELETE", f"/tensorboards/{board['id']}")
 
 
+@pytest.mark.slow("tensorboard")
 def test_tensorboard_opens_from_cells_and_terminals(site: Site) -> None:
     """Each front end gives a link for a logged-in browser, or an error with a fix."""
     site.run("digits", WRITE)
@@ -263,6 +264,7 @@ def test_tensorboard_opens_from_cells_and_terminals(site: Site) -> None:
     until(lambda: not boards(site.place))
 
 
+@pytest.mark.slow("tensorboard")
 def test_other_users_and_sites_are_rejected(site: Site) -> None:
     board = site.start(site.train("digits"))
     address = board["address"]
@@ -286,6 +288,7 @@ def test_other_users_and_sites_are_rejected(site: Site) -> None:
     assert status(f"{BASE}pai/tensorboard/nothing/", **SAME) == 404
 
 
+@pytest.mark.slow("tensorboard")
 def test_tensorboard_port_rejects_unauthenticated_requests(site: Site) -> None:
     """Every user of the machine can knock at a port of loopback, and read command lines."""
     board = site.start(site.train("digits"))
@@ -327,6 +330,7 @@ wait("enough")
 """
 
 
+@pytest.mark.slow("tensorboard")
 def test_metrics_of_any_source_are_in_tensorboard(site: Site) -> None:
     """New points appear, and those of a better source replace the others. The job's own event files are a run."""
     command = f"{sys.executable} train.py {site.place}"
@@ -354,6 +358,7 @@ def test_metrics_of_any_source_are_in_tensorboard(site: Site) -> None:
     (site.place / "go1").unlink()
 
 
+@pytest.mark.slow("tensorboard")
 def test_two_jobs_are_compared_in_tensorboard(site: Site) -> None:
     first, second = site.train("digits"), site.train("digits")
     board = site.start(second, first, second)
@@ -368,6 +373,7 @@ def test_two_jobs_are_compared_in_tensorboard(site: Site) -> None:
     assert site.refused("DELETE", f"/tensorboards/{board['id']}")["status"] == 404
 
 
+@pytest.mark.slow("tensorboard")
 def test_idle_tensorboard_ends(site: Site) -> None:
     settings = site.place / "jupyter-config" / "jupyter_pai.toml"
     settings.parent.mkdir(exist_ok=True)
@@ -385,6 +391,7 @@ def test_idle_tensorboard_ends(site: Site) -> None:
     assert site.start("digits")["address"] == board["address"]
 
 
+@pytest.mark.slow("tensorboard")
 def test_tensorboard_ends_with_its_server(home: Home, tmp_path: Path) -> None:
     site = Site(tmp_path)
     site.run("digits", WRITE)
@@ -411,6 +418,7 @@ def test_impossible_tensorboards_are_rejected(site: Site) -> None:
     assert not boards(site.place)
 
 
+@pytest.mark.slow("tensorboard")
 def test_missing_or_broken_tensorboard_is_reported(home: Home, tmp_path: Path) -> None:
     site = Site(tmp_path, PYTHONPATH=str(tmp_path / "fake"))
     module = tmp_path / "fake" / "tensorboard" / "__init__.py"

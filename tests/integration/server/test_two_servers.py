@@ -30,6 +30,7 @@ def servers(
         server.stop()
 
 
+@pytest.mark.slow("cases", first=1)
 def test_job_of_one_server_is_shown_and_stopped_by_the_other(
     servers: list[RealServer], home: Home, tmp_path: Path
 ) -> None:
@@ -55,6 +56,7 @@ def test_job_of_one_server_is_shown_and_stopped_by_the_other(
     assert second.rest("GET", "/pai/api/v1/jobs")["total"] == 1
 
 
+@pytest.mark.slow("cases")
 def test_network_disk_warning_is_logged_once_per_server(servers: list[RealServer]) -> None:
     server = servers[0]
     expected = 1 if filesystem.network_kind(server.root) else 0

@@ -64,6 +64,7 @@ def test_choices_of_a_form_are_those_of_the_cluster(institute: SlurmCluster, eng
     institute.run("scontrol", "delete", "ReservationName=monday")
 
 
+@pytest.mark.slow("cluster")
 def test_end_that_only_the_accounting_knows(institute: SlurmCluster) -> None:
     """The job ended without a result of its script and without an engine, and the controller has forgotten it."""
     with closing(EmbeddedClient()) as first:

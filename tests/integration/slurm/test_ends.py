@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
 
@@ -42,6 +44,7 @@ def test_preemption(lab: SlurmCluster, engine: EmbeddedClient) -> None:
     high.stop()
 
 
+@pytest.mark.slow("cluster")
 def test_failed_node(own_lab: SlurmCluster, engine: EmbeddedClient) -> None:
     job = submit(engine, "sleep 1000", options={"partition": "short"})
     until(lambda: job.status == "running")

@@ -148,6 +148,7 @@ def test_job_waits_for_a_controller_that_is_away(own_lab: SlurmCluster, engine: 
     assert job.wait(timeout=PATIENCE).status == "succeeded"
 
 
+@pytest.mark.slow("cluster")
 def test_requeued_job_continues_its_log(lab: SlurmCluster, engine: EmbeddedClient, shared: Path) -> None:
     engine.call("set_secret", secret="KEY", body={"value": "a sec" + "ret"})
     # Bash reports a killed child ("Terminated") if Slurm's signal reaches `sleep` before the shell.

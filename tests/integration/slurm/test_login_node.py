@@ -35,6 +35,7 @@ def login_node(
         yield node
 
 
+@pytest.mark.slow("cluster")
 def test_job_runs_by_way_of_the_login_node(
     login_node: LoginNode, engine: EmbeddedClient, folder: Path, shared: Path
 ) -> None:

@@ -40,6 +40,7 @@ def platforms(
     os.chmod(user_file(), 0o600)
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("profile", ["local", "pai", "lab"])
 @pytest.mark.usefixtures("platforms", "private_ml")
 def test_xgboost_script_of_seed_001(engine: EmbeddedClient, folder: Path, profile: str) -> None:
@@ -58,6 +59,7 @@ def test_xgboost_script_of_seed_001(engine: EmbeddedClient, folder: Path, profil
     assert f"Output model accuracy={accuracy}" in job.logs()
 
 
+@pytest.mark.slow("cases", first=2)
 @pytest.mark.parametrize("profile", ["local", "pai", "lab"])
 @pytest.mark.usefixtures("platforms")
 def test_argparse_script_of_seed_002(engine: EmbeddedClient, folder: Path, profile: str) -> None:

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from jupyter_pai.client.embedded import EmbeddedClient
 
 from ...conftest import PATIENCE, made_once, script, submit, until
@@ -90,6 +92,7 @@ def test_roles_end_together(lab: SlurmCluster, engine: EmbeddedClient) -> None:
     until(lambda: not lab.run("squeue", "-h", "--me"))
 
 
+@pytest.mark.slow("cluster")
 def test_mpi_script_finds_its_ranks(lab: SlurmCluster, engine: EmbeddedClient, folder: Path) -> None:
     """By the interface of the cluster; MPICH and mpi4py come from PyPI."""
 

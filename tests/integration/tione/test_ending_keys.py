@@ -53,6 +53,7 @@ def end_key(tione: TiOne, service: str) -> str:
     return key
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.usefixtures("lender")
 @pytest.mark.parametrize("action", ["PutObject", "UploadPart"])
 def test_key_that_ends_during_an_upload_is_renewed(
@@ -81,6 +82,7 @@ def test_key_that_ends_during_an_upload_is_renewed(
     assert tione.objects.uploads() == []
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.usefixtures("lender")
 def test_key_that_ends_while_a_task_is_followed_is_renewed(
     engine: EmbeddedClient, tione: TiOne, tmp_path: Path
@@ -98,6 +100,7 @@ def test_key_that_ends_while_a_task_is_followed_is_renewed(
     assert not [event for event in details if "token" in str(event)]
 
 
+@pytest.mark.slow("platform")
 def test_upload_is_continued_with_another_key_in_place_of_one_that_ends(
     engine: EmbeddedClient, tione: TiOne, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -133,6 +133,7 @@ def test_many_tasks_that_end_together_are_told_one_after_the_other(tione: TiOne,
     follow(home, story)
 
 
+@pytest.mark.slow("platform")
 def test_tasks_that_are_polled_apart_share_their_lists(tione: TiOne, home: Home) -> None:
     """The watcher polls the tasks that are due: other ones each time."""
     tasks, now = added(tione, 500), [0.0]

@@ -56,6 +56,7 @@ def test_large_log_of_yesterday_is_read_completely_with_few_requests(tione: TiOn
     assert tione.count() < 130
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("server_settings", [{"calls_a_window": 1000, "log_limit": 40}])
 @pytest.mark.parametrize("at_once", [1, 7, 40, 41, 450])
 def test_log_goes_on_after_the_limit_of_the_platform(tione: TiOne, home: Home, at_once: int) -> None:
@@ -281,6 +282,7 @@ def test_no_log_yet_is_no_error(tione: TiOne, home: Home) -> None:
     follow(home, story)
 
 
+@pytest.mark.slow("platform")
 def test_logs_are_complete_although_requests_fail(tione: TiOne, home: Home) -> None:
     task = ended_task(tione)
     for n in range(0, 30_000, 100):

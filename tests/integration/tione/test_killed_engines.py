@@ -45,6 +45,7 @@ def check_found(tione: TiOne) -> None:
     after_restart(check)
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("action", ["ListObjects", "HeadObject", "PutObject"])
 def test_kill_during_an_upload_leaves_no_job(tione: TiOne, home: Home, folder: Path, action: str) -> None:
     (folder / "data").mkdir()
@@ -57,6 +58,7 @@ def test_kill_during_an_upload_leaves_no_job(tione: TiOne, home: Home, folder: P
     assert tione.count("CreateTrainingTask") == 0
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("kind", ["reset", "503"])
 def test_job_that_the_platform_never_got_is_not_sent_again(tione: TiOne, home: Home, folder: Path, kind: str) -> None:
     tione.faults.add(kind, "tione:CreateTrainingTask")
@@ -70,6 +72,7 @@ def test_job_that_the_platform_never_got_is_not_sent_again(tione: TiOne, home: H
     assert (names(tione), tione.count("CreateTrainingTask")) == ([], sent)
 
 
+@pytest.mark.slow("kills")
 def test_task_without_its_id_in_the_row_is_found(tione: TiOne, home: Home, folder: Path) -> None:
     with closing(EmbeddedClient()) as engine:  # It makes the database.
         engine.call("list_jobs")
@@ -84,6 +87,7 @@ def test_task_without_its_id_in_the_row_is_found(tione: TiOne, home: Home, folde
     assert tione.count("CreateTrainingTask") == 1
 
 
+@pytest.mark.slow("kills")
 def test_task_whose_reply_was_lost_is_found(tione: TiOne, home: Home, folder: Path) -> None:
     tione.faults.add("lost", "tione:CreateTrainingTask", count=1)
     tione.faults.add("reset", "tione:CreateTrainingTask")
@@ -93,6 +97,7 @@ def test_task_whose_reply_was_lost_is_found(tione: TiOne, home: Home, folder: Pa
     check_found(tione)
 
 
+@pytest.mark.slow("cases")
 @pytest.mark.parametrize("action", ["CreateTrainingTask", "DescribeTrainingTask"])
 def test_task_of_a_killed_server_is_followed_by_the_next_one(
     tione: TiOne, home: Home, tmp_path: Path, action: str

@@ -156,6 +156,7 @@ def test_metrics_stay_here_unless_the_user_asks(engine: EmbeddedClient, tione: T
     assert tione.count("PushTrainingMetrics") == 0
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("timings", [OFTEN])
 @pytest.mark.parametrize("extras", [True, False])
 def test_points_are_pushed_once_in_spite_of_faults(
@@ -190,6 +191,7 @@ def test_job_ends_though_pushes_are_refused(engine: EmbeddedClient, tione: TiOne
     assert [FAILED in note for note in info["notes"]].count(True) == 1
 
 
+@pytest.mark.slow("kills")
 @pytest.mark.usefixtures("tione")
 def test_killed_engine_leaves_the_rest_to_the_next_one(tione: TiOne, tmp_path: Path) -> None:
     go = tmp_path / "go"

@@ -142,6 +142,7 @@ def test_failed_import_says_why(
     assert "failed: no files in" in cli("models", "versions", "net").stdout
 
 
+@pytest.mark.slow("platform")
 def test_import_is_followed_on_the_command_line(
     engine: EmbeddedClient, tione: TiOne, cli: Callable[..., Any], folder_of_model: str
 ) -> None:
@@ -154,6 +155,7 @@ def test_import_is_followed_on_the_command_line(
     assert json.loads(cli(*words, "--json").stdout)["version"] == "v2"
 
 
+@pytest.mark.slow("platform")
 def test_delete_says_whether_the_files_go_too(
     engine: EmbeddedClient, tione: TiOne, cli: Callable[..., Any], folder_of_model: str
 ) -> None:
@@ -241,6 +243,7 @@ def test_files_are_moved_to_a_folder(engine: EmbeddedClient, tione: TiOne, folde
     assert tione.objects.keys("kept/") == ["kept/net/model.pt"]
 
 
+@pytest.mark.slow("platform")
 def test_registered_version_is_the_input_of_a_task(engine: EmbeddedClient, tione: TiOne, folder_of_model: str) -> None:
     register(engine, uri=folder_of_model)
     job = send(engine, 'cat "$PAI_INPUT_BASE/model.pt"', inputs={"base": "model://net"})

@@ -95,6 +95,7 @@ def pages(tione: TiOne, home: Home, tmp_path: Path) -> Iterator[Pages]:
     started.server.stop()
 
 
+@pytest.mark.slow("platform")
 def test_nothing_secret_is_shown_or_kept(pages: Pages, tione: TiOne, home: Home, folder: Path) -> None:
     own, lent = tione.make_key(), tione.sts(3600)
     pages.call("set_credentials", login(SecretKey(own.id, WRONG)), profile=PROFILE)
@@ -138,6 +139,7 @@ def test_nothing_secret_is_shown_or_kept(pages: Pages, tione: TiOne, home: Home,
     assert envs == [{"Name": "KEY", "Value": VALUE, "IsPrivate": True}] * 2
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("place", ["variables", "profile"])
 def test_keys_are_in_no_file_log_reply_or_address(
     engine: EmbeddedClient,

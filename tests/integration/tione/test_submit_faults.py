@@ -28,6 +28,7 @@ def check_submits(tione: TiOne, engine: EmbeddedClient, jobs: int, delays: int) 
     assert services == {"tione", "cos"}
 
 
+@pytest.mark.slow("faults")
 def test_requests_that_fail_create_one_task_each_with_a_complete_log(engine: EmbeddedClient, tione: TiOne) -> None:
     check_submits(tione, engine, 30, delays=2)
 
@@ -68,6 +69,7 @@ def test_platform_that_always_fails_is_quoted(engine: EmbeddedClient, tione: TiO
     assert tione.tasks == []
 
 
+@pytest.mark.slow("cases", first=4)
 @pytest.mark.parametrize("kind", ["500", "503", "throttled", "reset", "lost"])
 def test_upload_whose_request_fails_is_repeated(engine: EmbeddedClient, tione: TiOne, folder: Path, kind: str) -> None:
     (folder / "train.sh").write_text("echo trained\n")

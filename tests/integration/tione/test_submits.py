@@ -110,6 +110,7 @@ def test_roles_exchange_data(engine: EmbeddedClient, tione: TiOne) -> None:
     assert "I am worker 1 of 3" in log(tione, job, 2)
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize(
     ("mode", "image", "count", "started"),
     [

@@ -141,6 +141,7 @@ UPLOADS = """
 """
 
 
+@pytest.mark.slow("platform")
 def test_uploads_land_where_tikit_puts_them(tione: TiOne, client: Client, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     for name in ("a.txt", "sub/b c.txt", "sub/deep/模型", "sub/.hidden"):

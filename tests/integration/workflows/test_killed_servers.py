@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import pytest
+
 from ..server.conftest import server  # noqa: F401  a fixture
 from ..server.real_server import RealServer
 from .kill_rounds import KilledRuns
 
 
+@pytest.mark.slow("kills")
 def test_each_step_runs_once_although_the_server_is_killed(
     server: RealServer,  # noqa: F811
     tmp_path: Path,

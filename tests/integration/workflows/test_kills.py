@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.engine.workflows.step_submit import key_of
 from jupyter_pai.jobs.job import Job, JobStatus, now
@@ -59,6 +61,7 @@ def test_next_engine_continues_the_run_of_a_killed_one(home: Home, tmp_path: Pat
         engine.close()
 
 
+@pytest.mark.slow("kills")
 def test_run_of_another_process_is_stopped_and_resumed_here(home: Home, tmp_path: Path) -> None:
     command = f"test -e {tmp_path}/go || {{ touch {tmp_path}/begun; sleep 600; }}"
     process, run = other_engine({"workflow": {"name": "flow", "steps": [step("long", command)]}})

@@ -266,6 +266,7 @@ def test_any_words_are_parsed_or_rejected(words: list[str]) -> None:
         assert any(word.startswith(("-h", "--h", "--v")) for word in words)
 
 
+@pytest.mark.slow("random")
 @MANY
 @given(VALUES, VALUES)
 def test_any_hyperparameter_is_kept_whole_or_rejected(name: str, value: str) -> None:

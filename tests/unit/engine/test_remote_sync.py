@@ -493,6 +493,7 @@ def test_failed_points_are_a_note_or_repeated(
     assert remote.notes == []
 
 
+@pytest.mark.slow("counts")
 def test_many_points_are_read_in_chunks(place: JobFolder, platform: Platform) -> None:
     """More than a chunk of the file with points."""
     platform.values = {"loss": [float(n) for n in range(60_000)]}

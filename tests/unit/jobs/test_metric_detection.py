@@ -111,6 +111,7 @@ def test_scalars_of_a_framework_are_found(name: str) -> None:
     assert found(recorded(name)) == EXPECTED[name]
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize("name", [name for name in EXPECTED if find_spec(name)])
 def test_scalars_of_an_installed_framework_are_found(name: str, tmp_path: Path) -> None:
     command = [sys.executable, str(FRAMEWORKS / f"{name}_log.py")]

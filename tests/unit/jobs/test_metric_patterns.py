@@ -104,6 +104,7 @@ BACKTRACKING = [
 ]
 
 
+@pytest.mark.slow("cases", first=1)
 @pytest.mark.parametrize(("pattern", "line"), BACKTRACKING)
 def test_endless_pattern_is_disabled_and_named(pattern: str, line: bytes) -> None:
     watched = scanner(bad=pattern, good=r"loss=(\d)")

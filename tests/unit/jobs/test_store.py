@@ -484,6 +484,7 @@ def test_ended_threads_leave_no_connection(store: Store) -> None:
     assert read_in_threads(50) == read_in_threads(1)
 
 
+@pytest.mark.slow("random")
 def test_closing_waits_for_readers(tmp_path: Path) -> None:
     """In its own process, since SQLite crashes if a connection is closed during a read of another thread."""
     code = """

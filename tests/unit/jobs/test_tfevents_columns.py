@@ -159,6 +159,7 @@ def test_damaged_length_stops_reading_without_allocation() -> None:
         assert len(points_of(result)["x"]) == 100
 
 
+@pytest.mark.slow("damage")
 @MANY
 @given(st.data())
 def test_damaged_bytes_lose_no_earlier_points(data: st.DataObject) -> None:

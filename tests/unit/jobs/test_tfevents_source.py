@@ -242,6 +242,7 @@ while not all([reader.advance(writer, ended=ended) for reader in readers]) or no
 """
 
 
+@pytest.mark.slow("kills")
 def test_killed_reader_loses_and_duplicates_no_points(folder: Path) -> None:
     """The reader is killed repeatedly while log and event files grow, each time after some progress."""
     (folder / "log").mkdir()

@@ -70,6 +70,7 @@ def test_points_of_another_source_replace_the_written_ones(series: SeriesWriter,
     assert written(file.path.parent) == {"loss": [(7, 7.0), (8, 8.0), (9, 9.0)], "acc": [(0, 0.75)]}
 
 
+@pytest.mark.slow("counts")
 def test_many_points_are_written(series: SeriesWriter, file: MetricEventFile) -> None:
     points = [(n, float(n)) for n in range(70_000)]
     append(series, "loss", *points)

@@ -116,6 +116,7 @@ def test_found_hyperparameters_equal_those_declared_at_run_time(library: str, te
             assert mine.default == contract.text(one["default"])
 
 
+@pytest.mark.slow("cases", first=7)
 @pytest.mark.parametrize(("library", "text"), SCRIPTS)
 @pytest.mark.parametrize(
     "given", ["lr", "seed", "epochs", "batch-size", "shuffle", "fast", "verbose", "nonsense", "data"]
