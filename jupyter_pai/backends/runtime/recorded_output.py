@@ -20,6 +20,9 @@ from typing import Any
 from ... import report
 from ...jobs.events import MetricPoint
 
+# A longer line counts as several.
+_LONGEST_LINE = 1 << 20
+
 
 class RecordedOutput:
     """The output of this process while it is recorded: its text in a file, and the metrics in it."""
@@ -31,7 +34,9 @@ class RecordedOutput:
         self._patterns = [(one["name"], _compile(one["regex"])) for one in definitions]
         self._file = tempfile.TemporaryFile("w+", encoding="utf-8", errors="backslashreplace", newline="")
         weakref.finalize(self, self._file.close)
-        self._rest = ""
+        # The parts of the current line, and their characters.
+        self._parts: list[str] = []
+        self._size = 0
         self._lock = threading.Lock()
         self._streams: list[tuple[Any, Any]] = []
         self._listener: Callable[[str], object] | None = None
@@ -61,8 +66,7 @@ class RecordedOutput:
     def finish(self) -> None:
         """Read the last line, which may lack a line end."""
         with self._lock:
-            line, self._rest = self._rest, ""
-            self._read(line)
+            self._end_line()
 
     def text(self) -> str:
         with self._lock:
@@ -83,11 +87,15 @@ class RecordedOutput:
             return  # The stream itself reports the error.
         with self._lock:
             self._file.write(text)
-            *lines, self._rest = re.split(r"[\r\n]", self._rest + text)
-            for line in lines:
-                self._read(line)
+            for number, part in enumerate(re.split(r"[\r\n]", text)):
+                if number or self._size > _LONGEST_LINE:
+                    self._end_line()
+                self._parts.append(part)
+                self._size += len(part)
 
-    def _read(self, line: str) -> None:
+    def _end_line(self) -> None:
+        """Read the metrics of the current line, and begin another one."""
+        line, self._parts, self._size = "".join(self._parts), [], 0
         _start, mark, record = line.partition("[pai] {")
         if mark:
             with contextlib.suppress(ValueError, TypeError, KeyError, OverflowError, RecursionError):

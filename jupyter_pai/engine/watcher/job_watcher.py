@@ -14,9 +14,12 @@ from datetime import timedelta
 from pathlib import Path
 
 from ...backends.base import Backend, Capability
+from ...backends.local.supervisor.output import FULL
 from ...backends.reports import Report
 from ...core import contract
+from ...core.cleanup import at_exit
 from ...core.errors import NotFound
+from ...core.filesystem import write_error
 from ...core.i18n import _
 from ...core.lease import Lease
 from ...jobs.job import Job, JobStatus, now
@@ -125,11 +128,29 @@ class WatchedJob:
         Only with the lease: the cursor is kept in memory between calls.
         """
         with self._advancing:
+            complete = [self._advance(reader, ended) for reader in [*self.readers]]
+            return all(complete)
+
+    def _advance(self, reader: MetricSource, ended: bool) -> bool:
+        """Read a chunk of a source. Metrics are optional: a source that fails is given up with a note.
+
+        Raises:
+            OSError: if a later call may succeed, because the job runs or the disk is full; or if the job was deleted.
+        """
+        try:
             if self._writer is None:
                 self._writer = SeriesWriter(self.folder.series)
                 self._writer.name_sources({definition.name for definition in self.job.spec.metric_definitions})
-            complete = [reader.advance(self._writer, ended=ended) for reader in self.readers]
-            return all(complete)
+            return reader.advance(self._writer, ended=ended)
+        except Exception as error:
+            if at_exit(error) or (
+                isinstance(error, OSError) and (not ended or error.errno in FULL or write_error(self.folder.path))
+            ):
+                raise
+            _log.exception("reading the metrics of job %s failed", self.job.id)
+            self.remote.optional.note("metrics", f"{type(error).__name__}: {error}")
+            self.readers.remove(reader)
+            return True
 
     def read_again(self) -> None:
         """Read the metrics of a finished job from the start, unless another process does."""
@@ -170,17 +191,26 @@ class WatchedJob:
         """Return the fields of a finished job. Without a reason of the platform, the log is diagnosed."""
         reason, fix = report.reason, report.fix
         if report.status is JobStatus.FAILED and report.exit_code and (report.is_general or not fix):
-            from ..failure.diagnose import diagnose  # Only failed jobs need its patterns.
-
-            diagnosis, found = diagnose(report.exit_code, self._tail(report.instance), self.folder)
+            diagnosis, found = self._diagnosis(report.exit_code, report.instance)
             fix = found or fix
-            reason = reason or (report.instance + ": " + diagnosis if report.instance else diagnosis)
+            reason = reason or (report.instance + ": " + diagnosis if report.instance and diagnosis else diagnosis)
         return {
             "reason": reason,
             "fix": fix,
             "exit_code": report.exit_code,
             "output_parameters": report.output_parameters,
         }
+
+    def _diagnosis(self, exit_code: int, instance: str) -> tuple[str, str]:
+        """Return the reason and the fix by the log; empty ones after an error, which does not keep the job from
+        ending."""
+        from ..failure.diagnose import diagnose  # Only failed jobs need its patterns.
+
+        try:
+            return diagnose(exit_code, self._tail(instance), self.folder)
+        except Exception:
+            _log.exception("the diagnosis of job %s failed", self.job.id)
+            return "", ""
 
     def ended_job(self, job: Job) -> Job:
         """Return the job with the end in the last report."""

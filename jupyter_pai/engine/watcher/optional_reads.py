@@ -27,12 +27,13 @@ from .remote_metrics import RemoteMetrics
 from .timings import Timings
 
 # The kinds are named like their intervals in `Timings`. The points follow the log: a complete one shows which metrics
-# are missing from it.
+# are missing from it. The metrics in stored files are read by `WatchedJob`.
 _NOTES = {
     "events": N_("Its events may be incomplete: {error}"),
     "samples": N_("Its resource usage may be incomplete: {error}"),
     "event_files": N_("Its metrics may be incomplete: {error}"),
     "points": N_("Its metrics may be incomplete: {error}"),
+    "metrics": N_("Its metrics may be incomplete: {error}"),
 }
 
 _log = logging.getLogger(__name__)
@@ -92,7 +93,7 @@ class OptionalReads:
             if not task.done():
                 task.cancel()
                 if self._due[kind] == math.inf:
-                    self._note(kind, _("the request was interrupted"))
+                    self.note(kind, _("the request was interrupted"))
 
     def _is_due(self, kind: str, *, ended: bool) -> bool:
         """Return whether a fetch is due. A finished job has one, which retries by itself."""
@@ -119,7 +120,7 @@ class OptionalReads:
                 if not ended:
                     return  # Until the next one is due.
                 if pause is None or not isinstance(error, EngineError):
-                    self._note(kind, error.message)
+                    self.note(kind, self.secrets.text(error.message))
                     return
             except Exception as error:
                 if not at_exit(error):
@@ -127,8 +128,9 @@ class OptionalReads:
                 return
             await asyncio.sleep(pause or 0)
 
-    def _note(self, kind: str, error: str) -> None:
-        self.notes.setdefault(kind, _(_NOTES[kind]).format(error=self.secrets.text(error)))
+    def note(self, kind: str, error: str) -> None:
+        """Note the first error of a kind, without secrets: its data is incomplete."""
+        self.notes.setdefault(kind, _(_NOTES[kind]).format(error=error))
 
     async def _fetch_events(self, backend: Backend, remote_id: str) -> bool:
         cursor = self.store.events.cursor(self.folder.id)

@@ -99,11 +99,13 @@ class LogMatches:
         """Search the rest of the log. Returns False if `until`, in `time.monotonic` seconds, passed before the end of
         the log."""
         while len(self.offsets) < _MOST:
+            place = self._place
             data = self.log.read(self._place, self._piece)
             whole = data.rfind(b"\n") + 1
             if not whole and len(data) < self._piece:
                 return True  # The rest is an unfinished line, see `last`.
             self._look(data[:whole] if whole else data, whole > 0)
+            assert self._place > place, place  # Each step moves forward.
             if time.monotonic() > until:
                 return False
         return False

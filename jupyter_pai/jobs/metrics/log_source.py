@@ -222,9 +222,10 @@ class LogMetricScanner:
             match = pattern.search(text, place, timeout=left, concurrent=True)
             if not match:
                 break
-            start = text.rfind("\n", 0, match.start()) + 1
+            start = text.rfind("\n", place, match.start()) + 1 or place
             end = text.find("\n", match.start())
             end = len(text) if end < 0 else end
+            assert place <= start <= end, (place, start, end)  # Each step moves forward.
             if match.end() > end:  # The match extends past the line, for example by `\s`. Repeat within the line.
                 match = pattern.search(text, start, end, timeout=left, concurrent=True)
             if match:

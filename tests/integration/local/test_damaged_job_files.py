@@ -80,6 +80,40 @@ def test_damaged_job_file_fails_only_its_job(
         handle._client.close()  # type: ignore[attr-defined]  # EmbeddedClient's
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "error", "metrics"),
+    [
+        ("platform.points", "{\n", "JSONDecodeError: Expecting property name", ["n"]),
+        ("series", "", "FileExistsError: ", []),
+        ("manifest.json", "[1]", "", ["n"]),
+    ],
+)
+def test_unreadable_data_keeps_no_job_from_ending(
+    home: Home, folder: Path, name: str, content: str, error: str, metrics: list[str]
+) -> None:
+    """Neither its metrics nor the files that explain its failure."""
+    engine = EmbeddedClient()
+    code = f"until [ -e {folder}/go ]; do sleep 0.05; done; echo n=1; python -c 'import missing_one'"
+    handle = submit(engine, code, metric_definitions=[{"name": "n", "regex": r"n=(\d+)"}])
+    until(lambda: handle.status == "running")
+    engine.close()
+    path = home.job(handle.id).path / name
+    shutil.rmtree(path, ignore_errors=True)
+    path.write_text(content)
+    engine = EmbeddedClient()
+    try:
+        (folder / "go").touch()
+        handle = JobHandle(engine.call("show", job=handle.id), engine).wait(timeout=60)
+        assert (handle.status, handle.info["exit_code"]) == ("failed", 1)
+        note = f"Its metrics may be incomplete: {error}"
+        assert [text[: len(note)] for text in handle.info["notes"]] == [note] * bool(error)
+        assert [*handle.info["metrics"]] == metrics
+        assert submit(engine, "echo fine").wait().logs() == "fine\n"
+        handle.delete()
+    finally:
+        engine.close()
+
+
 def test_job_whose_folder_vanished_fails(engine: EmbeddedClient, home: Home) -> None:
     handle = submit(engine, "sleep 1000")
     until(lambda: handle.status == "running")

@@ -99,6 +99,32 @@ def followed(engine: EmbeddedClient, handle: JobHandle, **known: Any) -> dict[st
     return dict(messages[0]["metrics"]["loss"])
 
 
+@pytest.mark.parametrize("stops", [False, True])
+def test_bar_that_an_earlier_version_did_not_read_to_its_end(home: Home, folder: Path, stops: bool) -> None:
+    """After 20,000 updates, it read the same ones again and again: the job did not end."""
+    engine = EmbeddedClient()
+    bar = "".join(f"\r 50%|█████     | {n}/200 [00:01<00:01, 5.0it/s, acc=0.75]" for n in range(201))
+    handle = start(engine, folder, [bar, "\n" * (not stops)])
+    engine.close()
+    series = home.job(handle.id).series
+    series.mkdir(exist_ok=True)
+    detectors = {"worker-0": {"lines": 20_001}}
+    (series / "cursor.json").write_text(json.dumps({"offsets": {"worker-0": 0}, "detectors": detectors}))
+    (folder / "go0").touch()
+    engine = EmbeddedClient()
+    try:
+        handle = JobHandle(engine.call("show", job=handle.id), engine)
+        until(lambda: handle.progress)
+        if stops:
+            handle.stop()
+        (folder / "go1").touch()
+        assert handle.wait(timeout=60).status == ("stopped" if stops else "succeeded")
+        assert handle.progress == 1.0
+        handle.delete()
+    finally:
+        engine.close()
+
+
 def test_detection_can_be_disabled(engine: EmbeddedClient, folder: Path) -> None:
     handle = start(engine, folder, ["Epoch 1/2 loss=0.5\n"], detect_metrics=False)
     (folder / "go0").touch()

@@ -21,7 +21,7 @@ from jupyter_pai.jobs.metrics.detection.detector import detect
 from jupyter_pai.jobs.metrics.detection.line import Point
 from jupyter_pai.jobs.metrics.detection.state import DetectorState
 from jupyter_pai.jobs.metrics.log_source import LogMetricSource
-from jupyter_pai.jobs.metrics.series import SeriesWriter
+from jupyter_pai.jobs.metrics.series import SeriesWriter, pack
 
 from ...support.fuzz import MANY
 
@@ -253,9 +253,10 @@ def test_values_of_the_last_bar_count_when_the_job_ends(tmp_path: Path) -> None:
         assert [(point.step, point.value) for point in writer.read("acc")] == [(5, 0.75)]
 
 
-def test_many_equal_lines_are_thinned() -> None:
+@pytest.mark.parametrize("end", ["\n", "\r"])
+def test_many_equal_lines_are_thinned(end: str) -> None:
     """The last one of successive lines counts, other lines all do."""
-    data = "".join(f"step {n} loss={n}.5\n" + "val_acc=0.5\n" * (n % 1000 == 0) for n in range(60_000)).encode()
+    data = "".join(f"step {n} loss={n}.5{end}" + f"val_acc=0.5{end}" * (n % 1000 == 0) for n in range(60_000)).encode()
     steps, _progress = found(data)
     assert steps["loss"][:19_900] == list(range(19_900))
     assert 600 < len(steps["loss"]) - 20_000 < 1_200
@@ -282,6 +283,23 @@ HARD = [
     "loss=" + "1" * 7_000,
     " " * 8_000 + "loss=1x",
 ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"step {'9' * 20} loss=0.5",
+        f"epoch {'9' * 5_000} loss=0.5",
+        f"epoch {'9' * 400}/3 loss=0.5",
+        f"Epoch {10**17}:  50%|█████     | 5/{10**17} [00:01<00:01, 5.0it/s, loss=0.5]",
+        '{"step": 1e300, "loss": 0.5}',
+        '{"step": NaN, "loss": 0.5}',
+        '{"step": Infinity, "loss": 0.5}',
+    ],
+)
+def test_steps_have_64_bits(text: str) -> None:
+    for _name, step, value in [*metrics(f"{text}\nloss=1\n"), ("", 0, 0.0)]:
+        assert len(pack(0.0, step or 0, value)) == 24
 
 
 def test_hard_lines_take_no_longer_than_others() -> None:

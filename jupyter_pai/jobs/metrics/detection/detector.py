@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from .line import Line, Point
+from .line import LONGEST_LINE, Line, Point
 from .reader import flush, read_line
 from .state import DetectorState
 from .words import cleaned
@@ -20,11 +20,13 @@ from .words import cleaned
 if TYPE_CHECKING:
     import re2
 
-# Longer lines are data.
-_LONGEST_LINE = 1 << 13
-# After this many lines with metrics, of so many successive lines that differ only in numbers one is read.
+# A line with such an integer is data: a step has 64 bits.
+_LONG_INTEGER = re.compile(r"(?<![\d.])\d{19}")
+_LINE_END = re.compile(rb"[\r\n]")
+# After this many lines with metrics, of so many successive lines that differ only in numbers one is read. The same
+# holds for lines without metrics, such as bars without values.
 _FULL, _THINNED = 20_000, 64
-_NUMBERS = re.compile(rb"[-+.\d]+(?:e[-+]?\d+)?")
+_IN_NUMBERS = b"0123456789+-.e"
 _NAMED = (
     r"(?i:loss|acc|auc|f1|f-?measure|precision|recall|ivity|ificity|iou|dice|map|ndcg|mrr|hit|bleu|rouge|meteor|[wc]er|"
     r"mcc|kappa|top|nll|elbo|bce|xent|entropy|mse|mae|mape|msle|r2|perplexity|ppl|psnr|ssim|lpips|fid|likelihood|"
@@ -70,6 +72,7 @@ def detect(data: bytes, offset: int, state: DetectorState, *, ended: bool = Fals
     for line in _lines(data, offset, state):
         new = read_line(line, state)
         state.lines += bool(new)
+        state.bare_lines += not new and not state.is_open
         points += new
     if ended:
         points += flush(state)
@@ -78,8 +81,9 @@ def detect(data: bytes, offset: int, state: DetectorState, *, ended: bool = Fals
 
 def _lines(data: bytes, offset: int, state: DetectorState) -> Iterator[Line]:
     """Yield the lines that may have metrics. The context decides whether the next line is one."""
-    place, search = 0, _prefilter().search
+    place, end, search = 0, -1, _prefilter().search
     while place < len(data):
+        assert place > end, (place, end)  # Each step moves forward.
         start = place
         if not (state.table or state.is_open):
             match = search(data, place)
@@ -89,29 +93,30 @@ def _lines(data: bytes, offset: int, state: DetectorState) -> Iterator[Line]:
             start = max(data.rfind(b"\n", place, begin), data.rfind(b"\r", place, begin)) + 1 or place
         end = _end(data, start)
         place = end + 1
-        if end - start <= _LONGEST_LINE:
-            text = data[start:end].decode("utf-8", "replace")
-            is_last = data[end : end + 1] != b"\r" or data[end : end + 2] == b"\r\n"
-            is_nested = text.endswith("\x1b[A")
-            yield Line(cleaned(text), offset + start, is_last, is_nested, data, start)
-            if (
-                state.lines > _FULL
-                and (run := _repeated(tuple(_NUMBERS.split(data[start:place]))).match(data, place))
-                and run[0]
-            ):
-                place = data.rfind(b"\n", 0, run.end() - 1) + 1
+        if end - start > LONGEST_LINE or _LONG_INTEGER.search(text := data[start:end].decode("utf-8", "replace")):
+            continue
+        is_last = data[end : end + 1] != b"\r" or data[end : end + 2] == b"\r\n"
+        is_nested = text.endswith("\x1b[A")
+        bare_lines = state.bare_lines
+        yield Line(cleaned(text), offset + start, is_last, is_nested, data, start)
+        if (state.lines if state.bare_lines == bare_lines else state.bare_lines) > _FULL:
+            place = _last_like(data, start, place)
 
 
-@lru_cache(64)
-def _repeated(parts: tuple[bytes, ...]) -> re.Pattern[bytes]:
-    """Return a pattern for the lines with these texts between their numbers. It does not backtrack."""
-    line = rb"[-+.\d]++(?:e[-+]?\d++)?+".join(map(re.escape, parts))
-    return re.compile(rb"(?:%s){0,%d}+" % (line, _THINNED - 1))
+def _last_like(data: bytes, start: int, place: int) -> int:
+    """Return the start of the last of the lines from `place` on that differ only in numbers from the one at `start`;
+    `place` if the next line differs."""
+    size, end, last = place - start, data[place - 1 : place], place
+    words = data[start:place].translate(None, _IN_NUMBERS)
+    for _ in range(_THINNED - 1):
+        after = data.find(end, place, place + 2 * size) + 1
+        if not after or data[place:after].translate(None, _IN_NUMBERS) != words:
+            break
+        last, place = place, after
+    return last
 
 
 def _end(data: bytes, start: int) -> int:
     """Return the position of the line end after `start`."""
-    line_feed = data.find(b"\n", start)
-    line_feed = len(data) if line_feed < 0 else line_feed
-    carriage_return = data.find(b"\r", start, line_feed)
-    return line_feed if carriage_return < 0 else carriage_return
+    match = _LINE_END.search(data, start)
+    return match.start() if match else len(data)

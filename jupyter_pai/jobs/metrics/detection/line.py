@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-# Characters of the longest name of a metric.
-LONGEST_NAME = 200
+# Characters of the longest name of a metric, and bytes of the longest line; longer lines are data.
+LONGEST_NAME, LONGEST_LINE = 200, 1 << 13
 
 
 class Point(NamedTuple):
@@ -30,6 +30,8 @@ class Line(NamedTuple):
 
     @property
     def before(self) -> str:
-        """The previous line."""
+        """The previous line; empty if it is data."""
         end = max(self.start - 1, 0)
-        return self.data[self.data.rfind(b"\n", 0, end) + 1 : end][:200].decode("utf-8", "replace")
+        begin = max(end - LONGEST_LINE, 0)
+        start = self.data.rfind(b"\n", begin, end) + 1
+        return self.data[start:end][:200].decode("utf-8", "replace") if start or not begin else ""

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 
 from .frameworks import read_catboost, read_keras, read_round, read_sklearn, read_table_row
 from .line import LONGEST_NAME, Line, Point
-from .state import DetectorState
+from .state import MOST_STEPS, DetectorState
 from .words import NUMBER, STEPS, VALUE, Pair, has_any, is_metric, pairs, spaced_pairs
 
 # tqdm: `Epoch 1:  50%|█████     | 5/10 [00:01<00:01, 9.9it/s, loss=0.5]`
@@ -133,7 +134,8 @@ def _dict(line: Line, state: DetectorState) -> list[Point] | None:
     if not is_trainer:
         steps = [name for name in ("global_step", "step", "iteration", "iter", "epoch") if name in numbers]
         found = [(name, pair.value) for name, pair in numbers.items() if not STEPS.fullmatch(name)]
-        step = int(numbers[steps[0]].value) if steps else None
+        number = numbers[steps[0]].value if steps else math.nan
+        step = int(number) if abs(number) < MOST_STEPS else None
         return [Point(line.offset, name[:LONGEST_NAME], step, value) for name, value in found]
     waiting = [(line.offset, name[:LONGEST_NAME], pair.value) for name, pair in numbers.items()]
     if state.bar_total:

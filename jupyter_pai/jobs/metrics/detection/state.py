@@ -11,6 +11,8 @@ from pydantic import ConfigDict
 
 # More names are not tracked one by one.
 _MOST_NAMES = 200
+# A step is stored in 64 bits.
+MOST_STEPS = 2**63
 
 
 @dataclass
@@ -51,8 +53,9 @@ class DetectorState:
     repeats: bool = False
     evaluates: bool = False
     progress: float | None = None
-    # Number of lines with metrics.
+    # Numbers of lines with metrics, and of others that were read.
     lines: int = 0
+    bare_lines: int = 0
 
     @property
     def is_open(self) -> bool:
@@ -86,7 +89,7 @@ class DetectorState:
     def global_step(self, n: int, total: int | None) -> int:
         """Return the step `n` of `total` in the current epoch, counted over all epochs."""
         before = 0 if self.epoch is None else self.epoch - (0 if self.from_zero else 1)
-        return max(before, 0) * (total or 0) + n
+        return min(max(before, 0) * (total or 0) + n, MOST_STEPS - 1)
 
     def advance_epochs(self, inner: float) -> None:
         """Set the progress to the finished epochs and the part `inner` of the current one."""
