@@ -103,7 +103,7 @@ def test_unreadable_data_keeps_no_job_from_ending(
     engine = EmbeddedClient()
     try:
         (folder / "go").touch()
-        handle = JobHandle(engine.call("show", job=handle.id), engine).wait(timeout=60)
+        handle = JobHandle(engine.call("show", job=handle.id), engine).wait(timeout=PATIENCE)
         assert (handle.status, handle.info["exit_code"]) == ("failed", 1)
         note = f"Its metrics may be incomplete: {error}"
         assert [text[: len(note)] for text in handle.info["notes"]] == [note] * bool(error)

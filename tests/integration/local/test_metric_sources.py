@@ -12,7 +12,7 @@ from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import script, submit, until
+from ...conftest import PATIENCE, script, submit, until
 
 # Prints a group of lines when a file says so.
 TRAIN = """
@@ -118,7 +118,7 @@ def test_bar_that_an_earlier_version_did_not_read_to_its_end(home: Home, folder:
         if stops:
             handle.stop()
         (folder / "go1").touch()
-        assert handle.wait(timeout=60).status == ("stopped" if stops else "succeeded")
+        assert handle.wait(timeout=PATIENCE).status == ("stopped" if stops else "succeeded")
         assert handle.progress == 1.0
         handle.delete()
     finally:
