@@ -120,7 +120,9 @@ class Database:
                 raise
         except (TypeError, ValueError):
             repair()  # Missing pages can read as empty values. `repair` checks the file.
-        return attempt()
+        result = attempt()
+        self.reserve.keep_files()
+        return result
 
     def _lacks_room(self, error: sqlite3.Error) -> bool:
         """Return whether an error means a full or read-only disk."""

@@ -137,6 +137,7 @@ class JobTable(StoreTable):
             if error.errno not in FULL or not self.database.reserve.give_up():
                 raise
             record.write(folder)
+            self.database.reserve.keep_files()
 
     @query
     def get(self, db: sqlite3.Connection, job_id: str) -> Job:
