@@ -16,12 +16,13 @@ from ..engine import lineage
 from ..engine.compare import Difference, FileDifference
 from ..engine.recipe import recipe
 from ..engine.requests import Rerun, SubmitRequest, Submitted, parse, submit_request
+from ..jobs.git_state import Git
 from ..jobs.instances import Instance
 from ..jobs.job import UNLISTED, Job, JobStatus
 from ..jobs.limits import LONGEST_LABEL
 from ..jobs.logs.file import instances
 from ..jobs.metrics.series import Source
-from ..jobs.provenance import Git, Provenance
+from ..jobs.provenance import Provenance
 from ..jobs.store.query import SORTS, JobFilter
 from .endpoint import Context, Json, Schema, TypedDict, endpoint
 from .listed_runs import ListedRun, listed_run

@@ -12,40 +12,23 @@ import hashlib
 import json
 import os
 import re
-import signal
-import subprocess
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
 from .. import __version__
 from ..core.filesystem import modified, replace_file
+from ..core.programs import output
+from .git_state import Git, git_state
 from .job import Job
 from .state_dir import Home
 
-# Seconds, enough for a repository on a slow disk or an interpreter with a slow startup.
-_PATIENCE = 5.0
 _NICE = 10
-
-
-class Git(BaseModel):
-    """The repository that contains the code folder.
-
-    `commit` is empty before the first commit, `branch` if none is checked out. `dirty` means that tracked files are
-    modified. `remote` excludes credentials.
-    """
-
-    commit: str = ""
-    branch: str = ""
-    dirty: bool = False
-    untracked: bool = False
-    remote: str = ""
 
 
 class Provenance(BaseModel):
@@ -133,62 +116,6 @@ def _lower_priority() -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
 
 
-def git_state(folder: str, patience: float = _PATIENCE) -> Git | None:
-    """Return the state of the repository that contains a folder, or None if git cannot read one."""
-    status = _git(patience, folder, "status", "--porcelain=v2", "--branch", "--untracked-files=normal")
-    if status is None:
-        return None
-    head = dict(re.findall(r"^# (branch\.\w+) (.*)$", status, re.MULTILINE))
-    changes = {line[0] for line in status.splitlines() if line and not line.startswith("#")}
-    return Git(
-        commit=head.get("branch.oid", "").replace("(initial)", ""),
-        branch=head.get("branch.head", "").replace("(detached)", ""),
-        dirty=bool(changes - {"?"}),
-        untracked="?" in changes,
-        remote=public_url((_git(patience, folder, "config", "--get", "remote.origin.url") or "").strip()),
-    )
-
-
-def _git(patience: float, folder: str, *words: str) -> str | None:
-    """Return the output of git, or None if it fails, is missing or times out. It takes no locks, does not prompt, and
-    runs no programs configured by the repository."""
-    return _output(["git", "-c", "core.fsmonitor=false", "-C", folder, *words], patience)
-
-
-def _output(command: list[str], patience: float = _PATIENCE) -> str | None:
-    """Return the output of a program, or None if it fails or times out. Only selected variables are passed on."""
-    environment = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
-    environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"}
-    try:
-        process = subprocess.Popen(
-            command, env=environment, cwd="/", start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-    except (OSError, ValueError):
-        return None
-    with process:
-        try:
-            output, _errors = process.communicate(timeout=patience)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            return None
-    return output.decode("utf-8", "replace") if process.returncode == 0 else None
-
-
-_VARIABLES = "PATH HOME XDG_CONFIG_HOME LD_LIBRARY_PATH PYTHONPATH PYTHONUSERBASE PYTHONNOUSERSITE".split()
-
-
-def public_url(url: str) -> str:
-    """Return the URL of a repository without user, password and query, or an empty string if it cannot be parsed."""
-    if "://" not in url:  # The syntax of ssh (user@host:path), or a path.
-        return url.rpartition("@")[2]
-    with contextlib.suppress(ValueError):
-        parts = urlsplit(url)
-        host = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
-        return f"{parts.scheme}://{host}{parts.path}"
-    return ""
-
-
 _TELL = """
 import json, sys
 sys.path = [path for path in sys.path if path]
@@ -205,18 +132,22 @@ print(json.dumps([".".join(map(str, sys.version_info[:3])), sys.path, packages])
 """
 
 
+# Variables that decide which packages an interpreter finds.
+_IDENTITY = "LD_LIBRARY_PATH PYTHONPATH PYTHONUSERBASE PYTHONNOUSERSITE".split()
+
+
 def interpreter(python: str, cache: Path) -> tuple[str, dict[str, str]]:
     """Return the version and packages of an interpreter. Cached until one of its package folders changes."""
-    identity = "\0".join([python, *(os.environ.get(name, "") for name in _VARIABLES[3:])])
+    identity = "\0".join([python, *(os.environ.get(name, "") for name in _IDENTITY)])
     name = hashlib.sha256(identity.encode("utf-8", "surrogateescape")).hexdigest()
     path = cache / f"{name[:32]}.json"
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         noted: dict[str, Any] = json.loads(path.read_bytes())
         if noted["times"] == {folder: modified(folder) for folder in noted["times"]}:
             return str(noted["version"]), dict(noted["packages"])
-    output = _output([python, "-c", _TELL])
+    reply = output([python, "-c", _TELL], ["PATH", "HOME", "XDG_CONFIG_HOME", *_IDENTITY])
     try:
-        version, folders, packages = json.loads(output or "")
+        version, folders, packages = json.loads(reply or "")
     except ValueError:
         return "", {}
     packages = {_canonical(name): str(text) for name, text in sorted(packages.items())}

@@ -22,6 +22,9 @@ _KEYS = ("repo", "branch", "commit", "username", "password", "token")
 _REPOSITORY = re.compile(r"(https?|ssh|file)://\S+|[\w.-]+@[\w.-]+:\S+")
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 _ERROR_LINES = 5
+# The user's settings may name programs by a place in the working tree, such as a `core.hooksPath` that all repositories
+# share. A repository that was just cloned decides what is there.
+_SETTINGS = "-c core.hooksPath=/dev/null -c core.fsmonitor=false".split()
 
 
 @contextmanager
@@ -29,7 +32,8 @@ def cloned(config: Mapping[str, str], folder: str = "") -> Iterator[str]:
     """Clone a repository and yield a folder of it; by default, the whole working tree. It is removed afterwards.
 
     `config` has `repo`, a URL, and optionally `branch`, `commit`, `username`, `password` and `token`. Credentials, also
-    those in the URL, are passed to git in its environment, and only for the host of the URL.
+    those in the URL, are passed to git in its environment, and only for the host of the URL. Hooks and submodules of
+    the repository are not run or fetched. Its files may select filters of the user's settings, such as Git LFS.
 
     Raises:
         UsageError: if the configuration is invalid.
@@ -105,7 +109,11 @@ def _git(config: Mapping[str, str], *words: str) -> None:
 
     try:
         done = subprocess.run(
-            ["git", *words], env=_environment(config), stdin=subprocess.DEVNULL, capture_output=True, check=False
+            ["git", *_SETTINGS, *words],
+            env=_environment(config),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
         )
     except FileNotFoundError:
         raise SourceError(

@@ -155,6 +155,10 @@ _MEANING = {
         "Set by JupyterHub: the user in the audit log.",
         "JupyterHub 设置：用户，审计日志里这样写。",
     ),
+    "XDG_CONFIG_HOME": (
+        "The folder of the settings of git, whose ignore rules decide on untracked files. Default: `~/.config`.",
+        "git 的设置所在的文件夹，其中的忽略规则决定哪些文件算未跟踪。默认 `~/.config`。",
+    ),
     "KUBERNETES_SERVICE_HOST": (
         "Set by Kubernetes: the server runs in a pod, and its jobs stop with the pod.",
         "Kubernetes 设置：服务器在 pod 里运行，作业随 pod 一起结束。",

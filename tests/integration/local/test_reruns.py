@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -167,6 +168,22 @@ def test_provenance_is_recorded(engine: EmbeddedClient, folder: Path) -> None:
     subprocess.run([*git, "commit", "-q", "-a", "-m", "y"], check=True)
     assert provenance(engine, first.rerun().wait())["git"] == result["git"]
     assert not provenance(engine, first.rerun(source={"folder": str(folder)}).wait())["git"]["dirty"]
+
+
+def test_submit_runs_no_program_that_the_code_folder_names(
+    engine: EmbeddedClient, folder: Path, tmp_path: Path
+) -> None:
+    script(folder, "print(1)")
+    (folder / ".gitattributes").write_text("*.py filter=x\n")
+    git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@example.com"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "x"]):
+        subprocess.run([*git, *words], check=True)
+    program = f"touch {tmp_path}/was-run; cat"
+    subprocess.run([*git, "config", "filter.x.clean", program], check=True)
+    subprocess.run([*git, "config", "core.fsmonitor", program], check=True)
+    os.utime(folder / "train.py", (1e9, 1e9))
+    assert provenance(engine, submit(engine, folder=folder, entry_point="train.py").wait())["git"]["commit"]
+    assert not (tmp_path / "was-run").exists()
 
 
 def test_diff_shows_spec_and_file_changes(engine: EmbeddedClient, folder: Path) -> None:

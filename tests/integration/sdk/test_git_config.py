@@ -160,6 +160,29 @@ def test_folder_outside_of_the_repository_is_refused(repository: Path) -> None:
             pass
 
 
+def test_cloned_files_are_not_run(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mark, script = tmp_path / "was-run", f"#!/bin/sh\ntouch {tmp_path}/was-run\n"
+    for name in ("hooks/post-checkout", "hooks/post-index-change", "monitor"):
+        path = repository / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(script)
+        path.chmod(0o755)
+    git(repository, "add", ".")
+    git(repository, "commit", "--quiet", "-m", "hooks")
+    # Settings of a user who shares hooks by a relative place.
+    (tmp_path / ".gitconfig").write_text("[core]\nhooksPath = hooks\nfsmonitor = ./monitor\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    subprocess.run(
+        ["git", "clone", "--quiet", f"file://{repository}", tmp_path / "control"], check=True, capture_output=True
+    )
+    assert mark.exists()
+    mark.unlink()
+    for more in ({}, {"commit": git(repository, "rev-parse", "HEAD")}):
+        with cloned({"repo": f"file://{repository}", **more}) as folder:
+            assert Path(folder, "hooks").exists()
+    assert not mark.exists()
+
+
 def test_missing_git_is_named(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/none")
     with pytest.raises(SourceError, match="requires the command `git`"), cloned({"repo": f"file://{repository}"}):
