@@ -18,6 +18,7 @@ from .jobs import Point, TrainingJob
 from .keys import Keyring
 from .models import Models
 from .oss import Oss
+from .quotas import Quotas
 from .tensorboards import Tensorboards
 from .training import Training
 
@@ -37,11 +38,12 @@ class Control:
         dlc: DlcService,
         boards: Tensorboards,
         models: Models,
+        quotas: Quotas,
         notes: list[dict[str, Any]],
     ) -> None:
         self._keyring, self._clock, self._oss, self._training = keyring, clock, oss, training
         self._dlc = dlc
-        self._faults, self._models, self._notes = faults, models, notes
+        self._faults, self._models, self._quotas, self._notes = faults, models, quotas, notes
         self.calls: dict[str, Callable[..., Any]] = {
             **dlc_calls(dlc),
             "make_key": lambda **arguments: vars(keyring.make(**arguments)),
@@ -125,6 +127,7 @@ class Control:
         self._faults.reset()
         self._notes.clear()
         self._models.clear()
+        self._quotas.clear()
         self._clock.offset = self._training.list_lag = self._dlc.list_lag = 0
         first = next(iter(self._oss.buckets))
         self._oss.buckets.clear()

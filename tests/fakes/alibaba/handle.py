@@ -92,7 +92,8 @@ class StandIn:
         return result
 
     def clear(self) -> None:
-        """Remove objects, uploads, more buckets, faults and recorded requests, and reset the clock. Jobs stay."""
+        """Remove objects, uploads, more buckets, faults and recorded requests, reset the clock, and free the quotas.
+        Jobs stay."""
         self.call("clear")
 
     def forget_requests(self) -> None:

@@ -51,7 +51,15 @@ class Quotas:
     """All quotas of a workspace; `claims` returns the existing jobs."""
 
     def __init__(self, workspace_id: str, claims: Callable[[], Iterable[Claim]]) -> None:
-        self._workspace_id, self._claims = workspace_id, claims
+        self._workspace_id, self._existing = workspace_id, claims
+        self._forgotten: set[int] = set()
+
+    def clear(self) -> None:
+        """Free the quotas of the jobs that exist. They go on."""
+        self._forgotten = {id(claim) for claim in self._existing()}
+
+    def _claims(self) -> Iterable[Claim]:
+        return (claim for claim in self._existing() if id(claim) not in self._forgotten)
 
     def operations(self) -> list[Operation]:
         """The operations of this service."""

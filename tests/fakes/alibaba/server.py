@@ -59,7 +59,7 @@ async def serve(folder: Path, settings: Settings) -> None:
     runs.ask_for_room(quotas.has_room)
     dlc_runs.has_room = quotas.has_room
     services = Services(operations, keyring, clock, settings)
-    control = Control(keyring, clock, faults, oss, training, dlc, boards, models, notes)
+    control = Control(keyring, clock, faults, oss, training, dlc, boards, models, quotas, notes)
     runners: list[web.ServerRunner] = []
     ports = {
         "oss": await _listen(Dispatcher(oss, faults, notes, clock).handle, runners),
