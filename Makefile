@@ -59,7 +59,7 @@ unit: $(VENV)/test
 
 suite: $(VENV)/test
 	$(CHECK) jlpm-test "jlpm test" jlpm test
-	python -m tests --numprocesses=3 --dist=loadfile --no-loadscope-reorder -m "$(MARKS)"
+	python -m tests --numprocesses=4 --dist=loadfile --no-loadscope-reorder -m "$(MARKS)"
 
 test-gpu: $(VENV)/test  ## what needs a GPU
 	python -m pytest -m gpu tests/gpu

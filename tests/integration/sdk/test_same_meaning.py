@@ -239,6 +239,7 @@ def test_fits_mean_the_same(here: Here) -> None:
     assert all(job["Scheduler"] is None for job in sent)
 
 
+@pytest.mark.slow("environment")
 def test_helpers_mean_the_same(here: Here) -> None:
     arguments = {"code": "", "image": "", "file": str(here.folder / "config.json")}
     theirs, ours = both(here, COMMON + OTHERS, **arguments)
