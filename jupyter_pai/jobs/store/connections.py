@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ...core import filesystem
+from ...core.cleanup import on_failure
 
 T = TypeVar("T")
 
@@ -132,15 +133,11 @@ def connect(path: Path, *, writer: bool = False) -> sqlite3.Connection:
     """
     connection = sqlite3.connect(path, timeout=5, isolation_level=None, check_same_thread=False)
     connection.text_factory = lenient_text
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA foreign_keys = ON")
-    if writer:
-        try:
-            if not _may_have_wal(connection, path) or _journal(connection, "WAL") != "wal":
-                _journal(connection, "TRUNCATE")
-        except sqlite3.Error:
-            connection.close()
-            raise
+    with on_failure(connection.close):
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        if writer and (not _may_have_wal(connection, path) or _journal(connection, "WAL") != "wal"):
+            _journal(connection, "TRUNCATE")
     return connection
 
 

@@ -189,8 +189,9 @@ class Database:
                 if self.path.exists() and not self.path.stat().st_size:
                     raise damage("empty")  # Reopening it would block on processes that still have it open.
                 _check(self._open())
-            except sqlite3.Error as error:
-                if not _is_damaged(error):
+            except (sqlite3.Error, UnicodeDecodeError) as error:
+                # Damaged bytes in the name of a table reach the message of an error, which is not decoded then.
+                if isinstance(error, sqlite3.Error) and not _is_damaged(error):
                     raise
                 self._close()
                 _log.warning("The database was damaged. It is kept as %s and rebuilt.", _set_aside(self.path))

@@ -61,6 +61,11 @@ def changed_type(path: Path) -> None:
     _replace(path, b"submitted_at REAL NOT NULL", b"submitted_at RDAL NOT NULL")
 
 
+def undecodable_statement(path: Path) -> None:
+    """SQLite quotes the statement in its error, which is no UTF-8 then."""
+    _replace(path, b"CREATE TABLE job_use", b"CREATE TABL\xcc job_use")
+
+
 def wrong_version(path: Path) -> None:
     """A flipped bit in `user_version`."""
     with path.open("r+b") as file:
@@ -83,7 +88,7 @@ def _replace(path: Path, old: bytes, new: bytes) -> None:
 
 DAMAGES = [
     overwritten, cut_off, emptied, no_database, gone,
-    renamed_column, renamed_table, changed_type, wrong_version, earlier_version,
+    renamed_column, renamed_table, changed_type, undecodable_statement, wrong_version, earlier_version,
 ]  # fmt: skip
 
 
