@@ -62,7 +62,7 @@ def changed_type(path: Path) -> None:
 
 
 def undecodable_statement(path: Path) -> None:
-    """SQLite quotes the statement in its error, which is no UTF-8 then."""
+    """SQLite quotes the statement in an error message, which cannot be decoded."""
     _replace(path, b"CREATE TABLE job_use", b"CREATE TABL\xcc job_use")
 
 
