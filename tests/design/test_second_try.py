@@ -27,6 +27,8 @@ def test_ends_its_worker_once():
 """
 ALWAYS = "def test_fails(): assert False\n"
 MANY = "import pytest\n@pytest.mark.parametrize('n', range(11))\ndef test_fails(n): assert False\n"
+# Cannot be imported the first time.
+BROKEN = "import pathlib\nmark = pathlib.Path(__file__).with_name('imported')\nassert mark.exists() or mark.touch()\n"
 SKIPPED = "import pytest\ndef test_skips(): pytest.skip('no time')\n"
 
 
@@ -77,3 +79,9 @@ def test_nothing_else_is_forgiven(tmp_path: Path, files: dict[str, str], end: st
     assert code != 0
     assert lines[-1] == end
     assert not any("run again" in line for line in lines)
+
+
+def test_file_that_can_be_imported_the_second_time_only_fails_the_run(tmp_path: Path) -> None:
+    code, lines = run(tmp_path, test_once=ONCE, test_broken=f"{BROKEN}def test_passes(): pass\n")
+    assert code != 0
+    assert lines[-1].split(", ")[1] == "1 failed"

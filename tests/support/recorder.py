@@ -45,6 +45,11 @@ class Recorder:
             report.user_properties.append(("processor", self.time.seconds() - item.stash[_BEFORE]))
         return report
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A file that cannot be imported fails, too. It is no test that could pass the second time."""
+        if report.failed:
+            self.outcomes[report.nodeid] = "failed"
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed or report.nodeid not in self.outcomes or self.outcomes[report.nodeid] == "passed":
             self.outcomes[report.nodeid] = report.outcome

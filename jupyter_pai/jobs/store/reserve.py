@@ -23,8 +23,10 @@ class Reserve:
         """Create the missing files, empty ones: a disk can run out of files before it runs out of space."""
         with contextlib.suppress(OSError):
             self.folder.mkdir(mode=0o700, exist_ok=True)
+            there = os.listdir(self.folder)  # One request on a network disk, since each command calls this.
             for path in self._paths():
-                path.touch()
+                if path.name not in there:
+                    path.touch()
 
     def keep(self) -> None:
         """Create the missing files, and fill them if the disk has room for that."""
