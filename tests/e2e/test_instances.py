@@ -61,6 +61,7 @@ def many(home: Home) -> str:
     return job.id
 
 
+@pytest.mark.slow("browser")
 def test_table_moves_live_and_opens_logs(lab: Lab, page: Page, tmp_path: Path) -> None:
     table = opened(page, lab, submit(lab, tmp_path))
     rows = table.locator("tbody tr[data-row]")

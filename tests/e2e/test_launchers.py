@@ -44,6 +44,7 @@ def of_context_menu(page: Page, name: str, label: str = "Train…") -> Locator:
     return menu_entry(page, label)
 
 
+@pytest.mark.slow("browser")
 def test_toolbar_menus_and_shortcuts_train_the_right_file(lab: Lab, page: Page) -> None:
     for name in ("aaa.ipynb", "bbb.ipynb"):
         lab.write(name, "1")

@@ -98,6 +98,7 @@ def test_document_is_edited_into_an_error_and_repaired(lab: Lab, page: Page, clu
     expect(job).to_contain_text("worker worker")
 
 
+@pytest.mark.slow("browser")
 def test_command_of_the_palette_submits_the_open_job_file(lab: Lab, page: Page, cluster: OpenPai) -> None:
     lab.write("other.ipynb", "1")
     (lab.root / "digits.pai.yaml").write_text(DOCUMENT.replace("Worker", "worker"))

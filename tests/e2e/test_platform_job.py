@@ -32,6 +32,7 @@ def lab(pai: StandIn, lab: Lab, tmp_path: Path) -> Iterator[Lab]:
     (tmp_path / "go").touch()
 
 
+@pytest.mark.slow("browser")
 def test_job_on_the_platform_has_all_its_parts(
     lab: Lab,
     pai: StandIn,

@@ -46,7 +46,7 @@ class Recorder:
         return report
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """A file that cannot be imported fails, too. It is no test that could pass the second time."""
+        """Count a file that cannot be imported as failed. The second try cannot forgive that."""
         if report.failed:
             self.outcomes[report.nodeid] = "failed"
 
