@@ -268,6 +268,8 @@ def use_data_as_an_input(page: Page, pai: StandIn) -> None:
     assert faults(page) == []
     act(page, "Use as input")
     expect(page.locator("#jp-pai-train")).to_be_visible()
+    # The form is drawn anew when it has loaded, which closes its sections.
+    expect(page.locator("#jp-pai-train").get_by_text("Undo all changes")).to_be_visible()
     page.locator("#jp-pai-train summary", has_text="Data").click()
     until(lambda: f"oss://{pai.bucket}/新 #1/work/" in fields(page))
 
