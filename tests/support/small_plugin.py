@@ -11,6 +11,8 @@ import pytest
 from jupyter_pai.backends import load_backends
 from jupyter_pai.storage import load_storages
 
+from .waiting import until
+
 __all__ = ["installed"]
 
 # `queues.json` has the queues of the platform: a list, or the message of an error. Without it, the platform does not
@@ -112,10 +114,16 @@ def installed(site: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
     (about / "entry_points.txt").write_text(_ENTRIES)
     (site / "small_plugin_module.py").write_text(_SOURCE)
     patch.syspath_prepend(str(site))
-    for load in (load_backends, load_storages):
-        load.cache_clear()
+    until(_found)
     try:
         yield
     finally:
         for load in (load_backends, load_storages):
             load.cache_clear()
+
+
+def _found() -> bool:
+    """Look for plug-ins anew. A thread of an earlier engine may still store what it has found before."""
+    for load in (load_backends, load_storages):
+        load.cache_clear()
+    return "small" in load_backends() and "small" in load_storages()
