@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         Registration as Registration,
         Registry as Registry,
     )
-    from .backends.remote import RemoteBackend as RemoteBackend
+    from .backends.remote import Candidate as Candidate, RemoteBackend as RemoteBackend
     from .backends.reports import (
         EventPage as EventPage,
         LogPiece as LogPiece,
@@ -138,7 +138,7 @@ _PLUGIN_HOMES = {
     "backends.check": "Check",
     "backends.job_files": "Document JobFile Problem",
     "backends.registry": "Model ModelVersion Registration Registry",
-    "backends.remote": "RemoteBackend",
+    "backends.remote": "Candidate RemoteBackend",
     "backends.reports": "EventPage LogPiece PointPage RemoteJob Report Sample",
     "backends.resources": "Choice Image ImageQuery InstanceType Link Quota",
     "backends.tensorboards": "Board Boards",

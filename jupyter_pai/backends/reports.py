@@ -100,7 +100,8 @@ class PointPage(NamedTuple):
 
 @dataclass(frozen=True)
 class RemoteJob:
-    """A job as its platform lists it, also one submitted elsewhere. `spec` has the fields that the platform returns."""
+    """A job as its platform lists it, also one submitted elsewhere. `spec` has the fields that the platform returns,
+    `job_id` our id in its label or name; empty if it has none."""
 
     remote_id: str
     spec: JobSpec
@@ -109,6 +110,7 @@ class RemoteJob:
     user: str = ""
     console_url: str = ""
     outputs: dict[str, str] = field(default_factory=dict)
+    job_id: str = ""
 
 
 def spec_of_parts(fields: Mapping[str, Any], parts: Iterable[Mapping[str, Any]]) -> JobSpec:

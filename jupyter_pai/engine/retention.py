@@ -32,6 +32,7 @@ from ..jobs.store.store import FinishedJob, Store
 from .data import disk
 from .profiles import Profiles
 from .requests import Prune
+from .watcher.stopping import check_remote
 from .workflows.active_runs import jobs_of_active_runs
 
 _DAY = 86_400.0
@@ -267,14 +268,16 @@ class Retention:
         freed = sum(one.bytes for one in (*jobs, *environments)) + sources
         return Pruned(jobs, environments, sources, freed, kept)
 
-    async def delete(self, job: Job, *, gone: bool = False) -> None:
+    async def delete(self, job: Job, *, gone: bool = False, force: bool = False) -> None:
         """Delete a finished job, then remove its files. The next engine finishes an interrupted removal. A platform
         without `Capability.DELETE` keeps the job.
 
-        `gone`: the job is active, and its host is gone for good.
+        `gone`: the job is active, and its host is gone for good. `force`: a job of the platform that is not this one
+        stays there.
 
         Raises:
-            Conflict: if it is active, pinned, or an active job or run of a workflow uses it.
+            Conflict: if it is active, pinned, or an active job or run of a workflow uses it, or if its platform has
+                another job in its place.
         """
         self.store.jobs.check_deletable(job.id, gone=gone)
         if run := (await asyncio.to_thread(jobs_of_active_runs, self.home)).get(job.id):
@@ -283,7 +286,7 @@ class Retention:
                 fix=_("Wait until it ends, or stop it: %pai workflow stop {run}").format(run=run),
             )
         if job.remote_id and Capability.DELETE in self.profiles.capabilities(job.backend):
-            await self.profiles.backend_of(job).delete(job.remote_id)
+            await self._delete_remote(job, force=force)
         try:
             await asyncio.wrap_future(self.store.jobs.delete(job.id, gone=gone))
         except StateError:
@@ -292,6 +295,16 @@ class Retention:
                 raise
             await asyncio.wrap_future(self.store.jobs.delete(job.id, gone=gone))
         await asyncio.to_thread(self._remove_files, job.id, job.source_digest)
+
+    async def _delete_remote(self, job: Job, *, force: bool) -> None:
+        backend = self.profiles.backend_of(job)
+        try:
+            await check_remote(backend, job, job.remote_id)
+        except Conflict:
+            if not force:
+                raise
+            return
+        await backend.delete(job.remote_id)
 
     def _make_room(self, job: Job) -> bool:
         """Remove the files of a job if the disk is full. Return whether they were removed."""

@@ -333,7 +333,7 @@ class JobService:
         """Request the end of a job, which follows later. Does nothing if it has finished.
 
         Raises:
-            Conflict: if its platform does not have it yet, or its host does not respond. A host that returns ends it.
+            Conflict: as `stop_job`.
         """
         job = self.store.jobs.find(word)
         await stop_job(self.profiles, job)
@@ -347,14 +347,15 @@ class JobService:
 
     async def delete(self, word: str, *, force: bool = False) -> Job:
         """Delete a finished job: its row, log, metrics, code, and the outputs in its folder. `force` also deletes a job
-        whose host does not respond.
+        whose host does not respond, and one whose platform has another job in its place, which stays there.
 
         Raises:
-            Conflict: if it is active, pinned, or an active job uses its files.
+            Conflict: if it is active, pinned, or an active job uses its files, or if its platform has another job in
+                its place.
         """
         job = self.store.jobs.find(word)
         gone = not job.status.ended and await self._is_over(job, force=force)
-        await self.retention.delete(job, gone=gone)
+        await self.retention.delete(job, gone=gone, force=force)
         return job
 
     async def _is_over(self, job: Job, *, force: bool) -> bool:

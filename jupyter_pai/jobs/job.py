@@ -131,6 +131,11 @@ class Job(Value):
         """The spec with its inputs as resolved for the platform, after upload or download."""
         return self.spec.model_copy(update={"inputs": self.inputs}) if self.inputs else self.spec
 
+    @property
+    def is_imported(self) -> bool:
+        """True if it was submitted elsewhere, so that the platform has no label of ours for it."""
+        return not self.source_digest
+
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties
     @property
     def name(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,10 @@ class TestLocal(BackendPromises):
 
 class TestPai(RemoteBackendPromises):
     @pytest.fixture
+    def others_first(self, platform: StandIn) -> AbstractContextManager[None]:
+        return platform.without_filters()
+
+    @pytest.fixture
     def keys(self, platform: StandIn, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         for name, value in platform.environment().items():
             monkeypatch.setenv(name, value)
@@ -50,6 +55,10 @@ class TestPai(RemoteBackendPromises):
 
 
 class TestDlc(RemoteBackendPromises):
+    @pytest.fixture
+    def others_first(self, platform: StandIn) -> AbstractContextManager[None]:
+        return platform.without_filters()
+
     @pytest.fixture
     def keys(self, platform: StandIn, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         for name, value in platform.environment().items():
@@ -100,6 +109,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenPai]:
 
 class TestOpenPai(RemoteBackendPromises):
     @pytest.fixture
+    def others_first(self, site: OpenPai) -> AbstractContextManager[None]:
+        return site.without_filters()
+
+    @pytest.fixture
     def keys(self, site: OpenPai, home: Home) -> dict[str, Any]:
         storage = {"storage": "nfs", "mounts": site.settings.storages, "default_image": "python:3.11"}
         keys = {"backend": "openpai", "endpoint": site.url, "allow_http": True, **storage}
@@ -141,6 +154,10 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TiOne]:
 
 
 class TestTione(RemoteBackendPromises):
+    @pytest.fixture
+    def others_first(self, cloud: TiOne) -> AbstractContextManager[None]:
+        return cloud.without_filters()
+
     @pytest.fixture
     def keys(self, cloud: TiOne, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         monkeypatch.setenv("HOME", str(tmp_path))

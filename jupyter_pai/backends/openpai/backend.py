@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +24,7 @@ from ...jobs.state_dir import Home, JobFolder
 from ..base import Caller, Capability, Finding, Prepared, Submission, Trial, parse_options
 from ..check import Check
 from ..job_files import Document, JobFile
-from ..remote import RemoteBackend
+from ..remote import Candidate, RemoteBackend
 from ..reports import EventPage, LogPiece, RemoteJob, Report, Sample
 from ..resources import Choice, InstanceType, Link, Quota
 from ..terminals import TerminalCommand
@@ -167,8 +167,11 @@ class OpenPaiBackend(RemoteBackend):
 
         return locations.can_read(self.settings, uri)
 
-    async def find(self, job_id: str) -> str:
-        return await self.follower.find(job_id)
+    async def candidates(self, job_id: str) -> AsyncIterator[Candidate]:
+        from .follow import adoption
+
+        async for candidate in adoption.candidates(self.client, job_id):
+            yield candidate
 
     async def lists_since(self, moment: float) -> bool:
         later = {remote_id for begun, remote_id in self._created if begun >= moment}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
@@ -29,13 +29,13 @@ from ...jobs.state_dir import Home, JobFolder, Packing
 from ..base import Caller, Capability, Finding, Prepared, Submission, Trial
 from ..check import Check
 from ..instance_choice import missing_type
-from ..remote import RemoteBackend
+from ..remote import Candidate, RemoteBackend
 from ..reports import EventPage, LogPiece, PointPage, RemoteJob, Report, Sample
 from ..resources import Choice, Image, ImageQuery, InstanceType, Link, Quota, QuotaUser
 from ..terminals import TerminalDialect, TerminalSocket
 from . import logs
 from .api import RUNNING, PaiApi
-from .job_response import instances_of, points_of, remote_job, report_of
+from .job_response import instances_of, our_id, points_of, remote_job, report_of, submitted_at
 from .models import PaiRegistry
 from .options import PaiOptions, check_input, check_outputs, options_of
 from .replies import remedy
@@ -192,10 +192,9 @@ class PaiBackend(RemoteBackend):
     async def input_uri(self) -> str:
         return await self.site.input_uri()
 
-    async def find(self, job_id: str) -> str:
-        async for job in self.api.jobs(labels={JOB_LABEL: job_id}, size=2):
-            return str(job["TrainingJobId"])
-        return ""
+    async def candidates(self, job_id: str) -> AsyncIterator[Candidate]:
+        async for job in self.api.jobs(labels={JOB_LABEL: job_id}):
+            yield Candidate(str(job.get("TrainingJobId") or ""), our_id(job), submitted_at(job))
 
     async def lists_since(self, moment: float) -> bool:
         later = {remote_id for begun, remote_id in self._created if begun >= moment}

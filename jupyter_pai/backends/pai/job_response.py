@@ -119,11 +119,22 @@ def remote_job(job: Mapping[str, Any]) -> RemoteJob:
         remote_id=str(job.get("TrainingJobId") or ""),
         spec=_spec(job),
         report=report,
-        submitted_at=moment(job.get("GmtCreateTime")) or now(),
+        submitted_at=submitted_at(job),
         user=str(job.get("UserId") or ""),
         console_url=report.console_url,
         outputs=_channels(job.get("OutputChannels"), "OutputUri"),
+        job_id=our_id(job),
     )
+
+
+def our_id(job: Mapping[str, Any]) -> str:
+    """Return our id in the label of a job; empty if it has none."""
+    return _pairs(job.get("Labels"), "Key").get(JOB_LABEL, "")
+
+
+def submitted_at(job: Mapping[str, Any]) -> datetime:
+    """Return the time at which a job was created."""
+    return moment(job.get("GmtCreateTime")) or now()
 
 
 def _spec(job: Mapping[str, Any]) -> JobSpec:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -29,7 +29,7 @@ from ...jobs.state_dir import Home, JobFolder, Packing
 from ..base import Caller, Capability, Finding, Prepared, Submission, Trial, parse_options
 from ..check import Check
 from ..job_files import Document, JobFile
-from ..remote import RemoteBackend
+from ..remote import Candidate, RemoteBackend
 from ..reports import EventPage, LogPiece, RemoteJob, Report, Sample
 from ..resources import Choice, InstanceType, Quota
 from ..terminals import TerminalCommand
@@ -248,17 +248,9 @@ class SlurmBackend(RemoteBackend):
         path = path_of(uri)
         return bool(path) and self.shared.sees(path)
 
-    async def find(self, job_id: str) -> str:
-        files = self.shared.job(job_id)
-        if not files.exists:
-            return ""
-        if found := files.slurm_id:
-            return found
-        job = await self.queue.by_our_id(job_id)
-        if job is None:
-            return ""
-        await asyncio.to_thread(self.shared.record_id, job.id, job_id)  # The submit was killed before it did so.
-        return job.id
+    async def candidates(self, job_id: str) -> AsyncIterator[Candidate]:
+        async for candidate in self.queue.candidates(job_id):
+            yield candidate
 
     async def lists_since(self, moment: float) -> bool:
         later = {slurm_id for begun, slurm_id in self._created if begun >= moment}
@@ -390,6 +382,7 @@ class SlurmBackend(RemoteBackend):
 
 
 def _remote_job(job: SlurmJob | None, files: JobFiles | None) -> RemoteJob | None:
+    from .job_records import our_id
     from .reporting import report_of
 
     report = report_of(job, files)
@@ -397,4 +390,4 @@ def _remote_job(job: SlurmJob | None, files: JobFiles | None) -> RemoteJob | Non
         return None
     elsewhere = JobSpec.model_construct(name=job.name or job.id, command=_("(submitted elsewhere)"))
     spec, outputs = (files.submitted() if files else None) or (elsewhere, {})
-    return RemoteJob(job.id, spec, report, job.submitted_at, user=job.user, outputs=outputs)
+    return RemoteJob(job.id, spec, report, job.submitted_at, user=job.user, outputs=outputs, job_id=our_id(job))

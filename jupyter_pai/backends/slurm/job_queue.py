@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from ...core.errors import PaiError
-from ...jobs.job import JobStatus
+from ...jobs.job import JobStatus, now
+from ..remote import Candidate
 from .client import Client
 from .job_records import SACCT_FIELDS, SlurmJob, of_accounting, of_queue, our_id
 from .shared_folder import JobFiles, SharedFolder
@@ -103,9 +104,19 @@ class JobQueue:
         job = self._jobs.get(slurm_id)
         return job.output if job else ""
 
-    async def by_our_id(self, job_id: str) -> SlurmJob | None:
-        """Return a job by our id, as of now."""
-        return next((job for job in (await self.jobs(0)).values() if our_id(job) == job_id), None)
+    async def candidates(self, job_id: str) -> AsyncIterator[Candidate]:
+        """Yield the job whose id is in the folder of our job, which its batch script also writes, else all jobs that
+        the controller knows."""
+        files = self.shared.job(job_id)
+        if not files.exists:
+            return
+        if found := files.slurm_id:
+            yield Candidate(found, job_id, now())
+            return
+        for job in (await self.jobs(0)).values():
+            if our_id(job) == job_id:  # The submit was killed before it recorded the id.
+                await asyncio.to_thread(self.shared.record_id, job.id, job_id)
+            yield Candidate(job.id, our_id(job), job.submitted_at or now())
 
     async def own(self) -> list[SlurmJob]:
         """Return all jobs of this user that controller and accounting know."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -26,7 +26,7 @@ from ...jobs.spec import JobSpec
 from ...jobs.state_dir import Home, JobFolder
 from ..base import Caller, Capability, Finding, Prepared, Submission, Trial, parse_options
 from ..check import Check
-from ..remote import RemoteBackend
+from ..remote import Candidate, RemoteBackend
 from ..reports import EventPage, LogPiece, PointPage, RemoteJob, Report, Sample
 from ..resources import Choice, Image, ImageQuery, InstanceType, Link, Quota
 from ..terminals import TerminalPage
@@ -161,8 +161,11 @@ class TioneBackend(RemoteBackend):
 
         return locations.input_uri(self.settings, self.account)
 
-    async def find(self, job_id: str) -> str:
-        return await self.follower.find(job_id)
+    async def candidates(self, job_id: str) -> AsyncIterator[Candidate]:
+        from .follow import adoption
+
+        async for candidate in adoption.candidates(self.api, job_id):
+            yield candidate
 
     async def lists_since(self, moment: float) -> bool:
         later = {remote_id for begun, remote_id in self._created if begun >= moment}

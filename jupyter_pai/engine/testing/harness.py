@@ -18,7 +18,7 @@ from ...core.secret import Secret
 from ...jobs.instances import Instance
 from ...jobs.job import Job, JobStatus, now
 from ...jobs.spec import parse_spec
-from ...jobs.state_dir import Home, JobFolder
+from ...jobs.state_dir import Home, JobFolder, new_id
 from ...source import pack as source
 from ...storage.base import Storage
 from ..data.inputs import upload_code
@@ -68,7 +68,7 @@ class Bench:
         spec = parse_spec({"name": "x", "command": command, "source": _SOURCE} | places | fields)
         spec, check = await self.backend.resolve(spec, await self.backend.check(spec, Caller(sys.executable)))
         job = Job(
-            id=uuid.uuid4().hex[:8], spec=spec, backend=self.backend.name, profile=PROFILE, status=JobStatus.STARTING,
+            id=new_id(), spec=spec, backend=self.backend.name, profile=PROFILE, status=JobStatus.STARTING,
             submitted_at=now(), python=check.python, source_digest=uuid.uuid4().hex, source_files=len(_SOURCE["files"]),
         )  # fmt: skip
         folder = self.home.job(job.id)

@@ -6,6 +6,7 @@ import asyncio
 import math
 import re
 import uuid
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, ClassVar
@@ -14,13 +15,16 @@ import pytest
 
 from ...backends.base import Capability
 from ...backends.registry import ModelVersion, Registration, Registry
+from ...backends.remote import check_is_same
 from ...backends.reports import LogPiece
 from ...backends.terminals import TerminalCommand, TerminalSocket
-from ...core.errors import NotFound, Unsupported
+from ...core.errors import Conflict, NotFound, Unsupported
 from ...jobs.events import MetricPoint
 from ...jobs.instances import read_instances
 from ...jobs.job import JobStatus, now
+from ...jobs.state_dir import new_id
 from ..watcher.remote_sync import RemoteLog
+from ..watcher.stopping import check_remote
 from .backend import BackendPromises
 from .harness import PROFILE, Bench, read, story
 
@@ -49,6 +53,12 @@ class RemoteBackendPromises(BackendPromises):
     def registering(self) -> dict[str, Any]:
         """The fields that the registry requires of a version, such as `format`."""
         return {}
+
+    @pytest.fixture
+    def others_first(self) -> AbstractContextManager[None]:
+        """A context in which the platform ignores the filters of its lists, and lists jobs of others first; none if it
+        cannot."""
+        return nullcontext()
 
     @pytest.fixture
     def with_terminal(self) -> dict[str, Any]:
@@ -140,6 +150,33 @@ class RemoteBackendPromises(BackendPromises):
         assert await bench.backend.find(job.id) == remote_id
         await bench.ended(remote_id)
         assert await bench.backend.find(job.id) == remote_id
+
+    @story
+    async def test_a_lost_reply_finds_our_job_or_none(
+        self, bench: Bench, others_first: AbstractContextManager[None]
+    ) -> None:
+        job, remote_id = await bench.submit("true")
+        await bench.submit("true")  # The newest job is not the one that is searched.
+        with others_first:
+            assert await bench.backend.find(job.id) == remote_id
+            assert await bench.backend.find(new_id()) == ""
+
+    @story
+    async def test_job_of_another_is_neither_stopped_nor_deleted(self, bench: Bench) -> None:
+        job, remote_id = await bench.submit("sleep 1000")
+        other, other_id = await bench.submit("true")
+        imported = job.model_copy(update={"id": new_id(), "source_digest": ""})
+        await check_remote(bench.backend, job, remote_id)
+        await check_remote(bench.backend, imported, remote_id)
+        await check_remote(bench.backend, job, "gone")
+        with pytest.raises(Conflict, match=job.id):
+            await check_remote(bench.backend, other, remote_id)
+        found = await bench.backend.job(remote_id)
+        assert (found.remote_id, found.job_id) == (remote_id, job.id)
+        with pytest.raises(Conflict, match=re.escape(remote_id)):
+            check_is_same(found, other_id)
+        await bench.backend.stop(remote_id)
+        await bench.ended(remote_id)
 
     @story
     async def test_jobs_are_listed_newest_first_and_told(self, bench: Bench) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from ...backends.remote import check_is_same
 from ...jobs.job import Job, JobStatus
 from ...jobs.state_dir import new_id, reserve, state_errors
 from .loop import Watcher
@@ -14,11 +15,13 @@ async def adopt_job(watcher: Watcher, remote_id: str, profile: str = "", backend
 
     Raises:
         NotFound: if the platform does not have it.
+        Conflict: if the platform returns another job.
         NotAllowed: if the policy forbids the profile.
     """
     profiles, jobs = watcher.storages.profiles, watcher.store.jobs
     chosen = profiles.chosen(profile, backend)
     remote = await profiles.backend(chosen).job(remote_id)
+    check_is_same(remote, remote_id)
     if existing := jobs.by_remote_id(chosen.backend, remote.remote_id):
         return existing
     job = Job(

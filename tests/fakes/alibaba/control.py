@@ -57,6 +57,7 @@ class Control:
             "struck": lambda: faults.struck,
             "set_clock": self._set_clock,
             "set_list_lag": self._set_list_lag,
+            "set_filters": self._set_filters,
             "make_bucket": lambda name, region="": oss.make_bucket(name, region) and None,
             "keys": lambda bucket, prefix: [stored.key for stored in oss.buckets[bucket].below(prefix)],
             "read": self._read,
@@ -65,6 +66,7 @@ class Control:
             "jobs": lambda: [self._job_fields(job) for job in training.jobs.values()],
             "add_jobs": self._add_jobs,
             "set_job": self._set_job,
+            "swap_job": lambda job_id, other: training.swapped.update({job_id: other}),
             "remove_job": lambda job_id: training.jobs.pop(job_id) and None,
             "fail_next": lambda status, code, message: training.fates.append((status, code, message)),
             "fail_next_board": boards.fail_next,
@@ -138,6 +140,9 @@ class Control:
 
     def _set_list_lag(self, seconds: float) -> None:
         self._training.list_lag = self._dlc.list_lag = seconds
+
+    def _set_filters(self, on: bool) -> None:
+        self._training.filters = self._dlc.filters = on
 
     def _read(self, bucket: str, key: str) -> str:
         stored = self._oss.buckets[bucket].get(key)

@@ -131,6 +131,20 @@ class StandIn:
         """Let jobs appear in lists some seconds after their creation."""
         self.call("set_list_lag", seconds=seconds)
 
+    @contextmanager
+    def without_filters(self) -> Iterator[None]:
+        """Ignore the filters of lists of jobs; the newest jobs are those of a colleague."""
+        label = [{"Key": "jupyter-pai-job", "Value": "colleagu"}]
+        self.add_jobs(2, "Succeed", Labels=label)
+        self.add_jobs(1, "Succeed")
+        self.dlc.add(2, "Succeeded", DisplayName="a-colleague", Settings={"Tags": {"jupyter-pai-job": "colleagu"}})
+        self.dlc.add(1, "Succeeded")
+        self.call("set_filters", on=False)
+        try:
+            yield
+        finally:
+            self.call("set_filters", on=True)
+
     def make_bucket(self, name: str, region: str = "") -> None:
         """Create another bucket. One in another region is not reachable here."""
         self.call("make_bucket", name=name, region=region)
@@ -153,6 +167,10 @@ class StandIn:
     def remove_job(self, job_id: str) -> None:
         """Delete a job, as its owner can in the console."""
         self.call("remove_job", job_id=job_id)
+
+    def swap_job(self, job_id: str, other: str) -> None:
+        """Return another job for the id of a job."""
+        self.call("swap_job", job_id=job_id, other=other)
 
     def fail_next(self, status: str, code: str = "JobFailed", message: str = "it was to fail") -> None:
         """Let the next created job end with a status (CreateFailed, InitializeFailed, Failed) instead of running."""

@@ -43,6 +43,10 @@ class Training:
         self.jobs: dict[str, TrainingJob] = {}
         # Seconds until a new job appears in lists.
         self.list_lag = 0.0
+        # Whether lists have only the jobs that a request asks for.
+        self.filters = True
+        # The id of the job that is returned for another id.
+        self.swapped: dict[str, str] = {}
         # How the next jobs are to end.
         self.fates: list[tuple[str, str, str]] = []
 
@@ -69,7 +73,8 @@ class Training:
 
     def find(self, request: Request) -> TrainingJob:
         """Return the requested job. Raises Refusal."""
-        job = self.jobs.get(request.path["TrainingJobId"])
+        job_id = request.path["TrainingJobId"]
+        job = self.jobs.get(self.swapped.get(job_id, job_id))
         if job is None:
             message = f"Training job {request.path['TrainingJobId']} is not found."
             raise Refusal(404, "TRAINING_JOB_NOT_FOUND", message)
@@ -130,7 +135,8 @@ class Training:
         now = self._clock.now()
         start = now - _WEEK if start is None else start
         end = min(now - self.list_lag, math.inf if end is None else end + 0.999)
-        results = [job for job in self.jobs.values() if start <= job.history.created <= end and _matches(job, query)]
+        results = [job for job in self.jobs.values() if start <= job.history.created <= end]
+        results = [job for job in results if not self.filters or _matches(job, query)]
         results.sort(key=lambda job: _order(job, query.get("SortBy", "")), reverse=query.get("Order", "desc") != "asc")
         page = request.page(results)
         return {"TotalCount": len(results), "TrainingJobs": [jobviews.item(job) for job in page]}

@@ -25,6 +25,8 @@ class Settings:
     virtual_clusters: dict[str, int] = field(default_factory=lambda: {"default": 4, "other": 8})
     # What jobs of other users take from virtual clusters: cores, memory in MB, GPUs.
     used: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    # Lists of jobs have only those that a request asks for.
+    filters: bool = True
     # HiveD is on where there are SKUs: units {cpu, memory in MB, gpu}.
     skus: dict[str, dict[str, int]] = field(default_factory=dict)
     # Storages by name, each with the local folder that jobs see at its mount path.

@@ -67,7 +67,7 @@ class Jobs:
             raise Refusal(500, "", str(error)) from error
         if limit > 50000:
             raise Refusal(400, "InvalidParametersError", "Limit exceeds max number 50000.")
-        rows = [row for row in map(summary, self._jobs.values()) if _matches(row, query)]
+        rows = [row for row in map(summary, self._jobs.values()) if not self._settings.filters or _matches(row, query)]
         field, _, direction = query.get("order", "submissionTime,DESC").partition(",")
         # Of one second, the later submit is the later job.
         rows.reverse()

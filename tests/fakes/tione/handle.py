@@ -197,6 +197,16 @@ class TiOne:
             self.set_task(task_id, status)
         return made
 
+    @contextmanager
+    def without_filters(self) -> Iterator[None]:
+        """Ignore the filters of lists of tasks; the newest tasks are those of a colleague."""
+        self.add_tasks(3, "SUCCEED")
+        self.settings.filters = False
+        try:
+            yield
+        finally:
+            self.settings.filters = True
+
     def set_task(self, task_id: str, status: str, reason: str = "") -> None:
         """Set the status of a task without processes."""
 

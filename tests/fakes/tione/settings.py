@@ -45,6 +45,8 @@ class Settings:
     log_limit: int = 10_000
     log_offsets: bool = True
     cls: bool = True
+    # Lists of tasks have only those that a request asks for.
+    filters: bool = True
     # Images of older templates for inference, by their keys.
     templates: dict[str, str] = field(default_factory=dict)
     # Seconds that the import of a model takes.

@@ -104,7 +104,7 @@ class Training:
         for row in body.get("Filters") or []:
             if row["Name"] not in _FIELDS:
                 refuse("InvalidParameterValue", f"Tasks have no filter {row['Name']}.")
-            rows = [task for task in rows if _passes(task, row)]
+            rows = [task for task in rows if not self._settings.filters or _passes(task, row)]
         for row in body.get("TagFilters") or []:
             rows = [task for task in rows if _is_tagged(task, row)]
         field = _ORDERS.get(body.get("OrderField") or "UpdateTime")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from jupyter_pai.backends.openpai.client import OpenPaiClient
+from jupyter_pai.backends.openpai.follow.adoption import candidates
 from jupyter_pai.backends.openpai.follow.follower import Follower
 from jupyter_pai.backends.reports import LogPiece, Report
 from jupyter_pai.jobs.state_dir import Home
@@ -54,6 +55,10 @@ class Process:
             while not condition(report := await self.report(remote_id)):
                 await asyncio.sleep(0.02)
         return report
+
+    async def ours(self, job_id: str) -> set[str]:
+        """Return the jobs whose names have our id of a job."""
+        return {one.remote_id async for one in candidates(self.client, job_id) if one.job_id == job_id}
 
     async def ended(self, remote_id: str) -> Report:
         return await self.until(remote_id, lambda report: report.status.ended)

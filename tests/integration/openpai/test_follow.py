@@ -214,8 +214,8 @@ def test_job_is_found_by_our_id_only(home: Home) -> None:
     async def story(process: Process) -> None:
         for name in ("train_0123abcd", "other_0123abcd9", "a0123abcd"):
             await process.submit(name, "true")
-        assert await process.follower.find("0123abcd") == "me~train_0123abcd"
-        assert await process.follower.find("123abcd") == ""
+        assert await process.ours("0123abcd") == {"me~train_0123abcd"}
+        assert await process.ours("123abcd") == set()
         assert await process.follower.lists_any({"me~train_0123abcd"})
         assert not await process.follower.lists_any({"me~train"})
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from jupyter_pai.backends.reports import LogPiece, Report
 from jupyter_pai.backends.tione.api import TioneApi
+from jupyter_pai.backends.tione.follow.adoption import candidates
 from jupyter_pai.backends.tione.follow.follower import Follower
 from jupyter_pai.cloud.tencent.account import TencentAccount
 from jupyter_pai.jobs.state_dir import Home
@@ -44,6 +45,10 @@ class Process:
             while not condition(report := await self.report(task)):
                 await asyncio.sleep(0.02)
         return report
+
+    async def ours(self, job_id: str) -> set[str]:
+        """Return the tasks whose names have our id of a job."""
+        return {one.remote_id async for one in candidates(self.api, job_id) if one.job_id == job_id}
 
     async def ended(self, task: str) -> Report:
         return await self.until(task, lambda report: report.status.ended)

@@ -287,12 +287,12 @@ def test_task_is_found_by_the_end_of_its_name(tione: TiOne, home: Home) -> None:
     added(tione, Name="train-abcdefgh-more")
 
     async def story(process: Process) -> None:
-        assert await process.follower.find("abcdefgh") == first
-        assert await process.follower.find("abcdefgi") == ""
+        assert await process.ours("abcdefgh") == {first}
+        assert await process.ours("abcdefgi") == set()
         assert await process.follower.lists_any({first})
         assert not await process.follower.lists_any({"train-1"})
         tione.remove_task(first)
-        assert await process.follower.find("abcdefgh") == ""
+        assert await process.ours("abcdefgh") == set()
 
     follow(home, story)
 

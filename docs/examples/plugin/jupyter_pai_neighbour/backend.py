@@ -9,7 +9,7 @@ import math
 import os
 import shlex
 import socket
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_validator
 
 from jupyter_pai import (
     Caller,
+    Candidate,
     Capability,
     Check,
     Choice,
@@ -223,11 +224,13 @@ class NeighbourBackend(RemoteBackend):
         path = unquote(urlsplit(uri).path) if uri.startswith("file://") else uri
         return "://" not in path and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.place.path))
 
-    async def find(self, job_id: str) -> str:
+    async def candidates(self, job_id: str) -> AsyncIterator[Candidate]:
+        """The neighbour takes our id as that of the job."""
         try:
-            return str((await self._ask("GET", f"/jobs/{job_id}"))["job"]["id"])
+            job = _remote_job(await self._ask("GET", f"/jobs/{job_id}"))
         except errors.NotFound:
-            return ""
+            return
+        yield Candidate(job.remote_id, job.job_id, job.submitted_at)
 
     # Following.
 
@@ -336,7 +339,7 @@ class NeighbourBackend(RemoteBackend):
 def _remote_job(found: Mapping[str, Any]) -> RemoteJob:
     job = Job.model_validate(found["job"])
     report = TypeAdapter(Report).validate_python(found["report"])
-    return RemoteJob(job.id, job.spec, report, job.submitted_at, outputs=job.outputs)
+    return RemoteJob(job.id, job.spec, report, job.submitted_at, outputs=job.outputs, job_id=job.id)
 
 
 def _refusal(response: httpx.Response) -> transport.Refusal | None:

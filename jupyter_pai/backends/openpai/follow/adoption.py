@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from ....core.errors import BadInput
 from ....jobs.job import now
 from ....jobs.spec import JobSpec, parse_spec
+from ...remote import Candidate
 from ...reports import RemoteJob
 from ..client import OpenPaiClient
 from ..names import OWN, our_id, our_roles, remote_id, split
@@ -22,11 +23,12 @@ from .job_documents import fetch
 from .pages import job_page
 from .reporting import moment, report_of, status_of
 
-__all__ = ["job", "jobs"]
+__all__ = ["candidates", "job", "jobs"]
 
 # Rows of one list, and of one that searches for older jobs.
 _PAGE, _LARGE_PAGE = 500, 5000
 _LONGEST, _MOST_TAGS = 128, 50
+_NEWEST_FIRST = "submissionTime,DESC"
 _SECRET = re.compile(r"<%\s*\$secrets\.(\w+)\s*%>")
 
 
@@ -36,7 +38,7 @@ async def jobs(client: OpenPaiClient, before: datetime | None = None, limit: int
     found: list[RemoteJob] = []
     size = _LARGE_PAGE if before else min(max(limit, 1), _PAGE)
     while len(found) < limit:
-        rows = await client.jobs(limit=size, offset=offset, order="submissionTime,DESC")
+        rows = await client.jobs(limit=size, offset=offset, order=_NEWEST_FIRST)
         for row in rows:
             name = remote_id(str(row.get("username") or ""), str(row.get("name") or ""))
             one = _remote(row, name, _bare(row, name), job_page(site, name))
@@ -46,6 +48,15 @@ async def jobs(client: OpenPaiClient, before: datetime | None = None, limit: int
         if len(rows) < size:
             break
     return found[:limit]
+
+
+async def candidates(client: OpenPaiClient, job_id: str) -> AsyncIterator[Candidate]:
+    """Yield the jobs of the user whose names may end with our id, newest first."""
+    username = await client.username()
+    for row in await client.jobs(keyword=job_id, order=_NEWEST_FIRST):
+        user, name = str(row.get("username") or ""), str(row.get("name") or "")
+        if user == username:  # A colleague's copy has our id in its name, too.
+            yield Candidate(remote_id(user, name), our_id(name), _submitted_at(row))
 
 
 async def job(client: OpenPaiClient, name: str) -> RemoteJob:
@@ -66,9 +77,22 @@ def _remote(
     listed: Mapping[str, Any], name: str, spec: JobSpec, page: str, roles: Mapping[str, str] | None = None
 ) -> RemoteJob:
     """Return a job of a row or a detail."""
+    # Both may have a job's own name, which a reply for another job would not repeat.
+    user, own = str(status_of(listed).get("username") or ""), str(listed.get("name") or "")
+    return RemoteJob(
+        remote_id(user, own),
+        spec,
+        report_of(listed, roles or {}, page),
+        _submitted_at(listed),
+        user=user,
+        console_url=page,
+        job_id=our_id(own),
+    )
+
+
+def _submitted_at(listed: Mapping[str, Any]) -> datetime:
     status = status_of(listed)
-    submitted = moment(status.get("submissionTime")) or moment(status.get("createdTime")) or now()
-    return RemoteJob(name, spec, report_of(listed, roles or {}, page), submitted, user=split(name)[0], console_url=page)
+    return moment(status.get("submissionTime")) or moment(status.get("createdTime")) or now()
 
 
 def _bare(listed: Mapping[str, Any], name: str) -> JobSpec:

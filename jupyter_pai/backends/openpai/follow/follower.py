@@ -18,7 +18,7 @@ from ....jobs.job import JobStatus
 from ...reports import EventPage, LogPiece, Report
 from ...terminals import TerminalCommand
 from ..client import OpenPaiClient, job_path
-from ..names import our_id, remote_id
+from ..names import remote_id
 from ..replies import is_gone
 from .events import event_page
 from .job_documents import JobDocuments
@@ -244,11 +244,6 @@ class Follower:
         return command_of(await self._task(name, detail, instance), await self.documents.of(name))
 
     # Search and change.
-
-    async def find(self, job_id: str) -> str:
-        """Return the remote id of a job by our id; empty if the user has no such job."""
-        rows = await self.client.jobs(keyword=job_id)
-        return next((_id_of(row) for row in rows if our_id(str(row.get("name") or "")) == job_id), "")
 
     async def lists_any(self, remote_ids: Collection[str]) -> bool:
         """Return whether the cluster lists one of the last jobs of the user."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime
 from typing import Any
 
 from ....jobs.datasets import DataSet
 from ....jobs.job import now
 from ....jobs.spec import JobSpec
+from ...remote import Candidate
 from ...reports import RemoteJob, spec_of_parts
 from ..replies import moment
 from ..site import HOME_LABEL, JOB_LABEL
@@ -20,7 +21,7 @@ from .pods import pods_of
 from .request_body import our_id, own_name
 from .roles import place_of
 
-__all__ = ["job", "jobs"]
+__all__ = ["candidates", "job", "jobs"]
 
 _LONGEST, _MOST_LABELS = 128, 50
 _MOUNTED = "/ml/mount"
@@ -40,6 +41,14 @@ async def jobs(api: DlcApi, page: Page, before: datetime | None, limit: int) -> 
     return found
 
 
+async def candidates(api: DlcApi, job_id: str) -> AsyncIterator[Candidate]:
+    """Yield the jobs that may have our id, newest first."""
+    # The filter by name finds parts of names. That by tags may be unknown to a service.
+    for query in ({"DisplayName": job_id}, {"Tags": {JOB_LABEL: job_id}}):
+        async for row in api.jobs(query):
+            yield Candidate(str(row.get("JobId") or ""), _our_id(row), _submitted_at(row))
+
+
 async def job(api: DlcApi, page: Page, remote_id: str) -> RemoteJob:
     """Return a job with a spec of its fields.
 
@@ -57,15 +66,25 @@ def _remote(row: Mapping[str, Any], page: Page) -> RemoteJob:
         remote_id,
         spec,
         report_of(row, pods_of(row), url),
-        moment(row.get("GmtCreateTime")) or now(),
+        _submitted_at(row),
         user=str(row.get("Username") or row.get("UserId") or ""),
         console_url=url,
         outputs=_outputs(row, spec),
+        job_id=_our_id(row),
     )
 
 
+def _submitted_at(row: Mapping[str, Any]) -> datetime:
+    return moment(row.get("GmtCreateTime")) or now()
+
+
+def _our_id(row: Mapping[str, Any]) -> str:
+    """Return our id in the tag of a job, or else in its name; empty if it has none."""
+    return _tags(row).get(JOB_LABEL) or our_id(str(row.get("DisplayName") or ""))
+
+
 def _is_ours(row: Mapping[str, Any]) -> bool:
-    return JOB_LABEL in _tags(row) or bool(our_id(str(row.get("DisplayName") or "")))
+    return bool(_our_id(row))
 
 
 def _tags(row: Mapping[str, Any]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -24,7 +24,7 @@ from ....jobs.spec import JobSpec
 from ....jobs.state_dir import Home, JobFolder
 from ...base import Caller, Capability, Finding, Prepared, Submission, Trial
 from ...check import Check
-from ...remote import RemoteBackend
+from ...remote import Candidate, RemoteBackend
 from ...reports import EventPage, LogPiece, RemoteJob, Report, Sample
 from ...resources import Choice, Image, ImageQuery, InstanceType, Link, Quota, QuotaUser
 from ...terminals import TerminalDialect, TerminalSocket
@@ -151,8 +151,11 @@ class DlcBackend(RemoteBackend):
     async def input_uri(self) -> str:
         return await self.site.input_uri()
 
-    async def find(self, job_id: str) -> str:
-        return await self.follower.find(job_id)
+    async def candidates(self, job_id: str) -> AsyncIterator[Candidate]:
+        from . import adoption
+
+        async for candidate in adoption.candidates(self.api, job_id):
+            yield candidate
 
     async def lists_since(self, moment: float) -> bool:
         later = {remote_id for begun, remote_id in self._created if begun >= moment}

@@ -22,14 +22,12 @@ from ...reports import EventPage, LogPiece, Report, Sample
 from ...terminals import TerminalSocket
 from ..api import stamp
 from ..replies import moment
-from ..site import JOB_LABEL
 from ..usage import samples
 from .api import LARGEST_LIST, DlcApi
 from .events import event_page
 from .job_response import has_ended, report_of
 from .logs import read_log
 from .pods import Pod, instances_of, pods_of
-from .request_body import our_id
 
 __all__ = ["Follower", "poll_interval"]
 
@@ -267,16 +265,6 @@ class Follower:
         return TerminalSocket(url, "pai")
 
     # Search and change.
-
-    async def find(self, job_id: str) -> str:
-        """Return the id of the job with our id of a job; empty if the platform lists none."""
-        # The filter by name finds parts of names. That by tags may be unknown to a service.
-        for query in ({"DisplayName": job_id}, {"Tags": {JOB_LABEL: job_id}}):
-            async for row in self.api.jobs(query, size=10):
-                tags = (row.get("Settings") or {}).get("Tags") or {}
-                if our_id(str(row.get("DisplayName") or "")) == job_id or tags.get(JOB_LABEL) == job_id:
-                    return str(row.get("JobId") or "")
-        return ""
 
     async def lists_any(self, remote_ids: Collection[str]) -> bool:
         """Return whether the platform lists one of these jobs."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +14,7 @@ from ....core.errors import NotFound
 from ....core.i18n import _
 from ....jobs.job import now
 from ....jobs.spec import JobSpec, parse_spec
+from ...remote import Candidate
 from ...reports import RemoteJob, spec_of_parts
 from ..api import TioneApi
 from ..console import task_url
@@ -21,9 +22,10 @@ from ..names import our_id
 from ..submit.locations import MODEL, OUTPUT
 from .task_replies import report_of, role_configs
 
-__all__ = ["job", "jobs"]
+__all__ = ["candidates", "job", "jobs"]
 
 _PAGE, _LONGEST, _MOST_TAGS = 50, 128, 50
+_NEWEST_FIRST = {"Order": "DESC", "OrderField": "CreateTime"}
 # The scheme of a URI by the field with its source, and the fields of a source that may have the path.
 _SCHEMES = {
     "CFSSource": "cfs",
@@ -47,8 +49,7 @@ _OPTIONS = {
 async def jobs(api: TioneApi, before: datetime | None = None, limit: int = 50) -> list[RemoteJob]:
     """Return the tasks of the workspace, newest first; with `before`, older ones only."""
     found: dict[str, RemoteJob] = {}
-    query = {"Order": "DESC", "OrderField": "CreateTime"}
-    async for rows in api.pages("DescribeTrainingTasks", "TrainingTaskSet", query, size=_PAGE):
+    async for rows in api.pages("DescribeTrainingTasks", "TrainingTaskSet", _NEWEST_FIRST, size=_PAGE):
         for row in rows:
             one = _remote(api, row, _bare(row))
             if before is None or one.submitted_at < before:
@@ -56,6 +57,20 @@ async def jobs(api: TioneApi, before: datetime | None = None, limit: int = 50) -
         if len(found) >= limit:
             break
     return [*found.values()][:limit]
+
+
+async def candidates(api: TioneApi, job_id: str) -> AsyncIterator[Candidate]:
+    """Yield the tasks whose names may end with our id, newest first."""
+    named = {"Filters": [{"Name": "Name", "Values": [job_id], "Fuzzy": True}]}
+    # The platform may not search for parts of names: the newest tasks are candidates, too.
+    for query, most in ((named, None), ({}, _PAGE)):
+        count = 0
+        async for rows in api.pages("DescribeTrainingTasks", "TrainingTaskSet", query | _NEWEST_FIRST, size=_PAGE):
+            for row in rows:
+                yield Candidate(text_of(row.get("Id")), our_id(text_of(row.get("Name"))), _submitted_at(row))
+            count += len(rows)
+            if most and count >= most:
+                break
 
 
 async def job(api: TioneApi, remote_id: str) -> RemoteJob:
@@ -69,7 +84,8 @@ async def job(api: TioneApi, remote_id: str) -> RemoteJob:
         raise NotFound(_("The platform does not have the task {id}.").format(id=remote_id))
     # Only rows have the variables.
     query = {"Filters": [{"Name": "Id", "Values": [remote_id]}], "Limit": 1}
-    row = next(iter(rows_of(await api.call("DescribeTrainingTasks", query), "TrainingTaskSet")), {})
+    rows = rows_of(await api.call("DescribeTrainingTasks", query), "TrainingTaskSet")
+    row = next((row for row in rows if text_of(row.get("Id")) == remote_id), {})
     return _remote(api, detail, _spec({"Envs": row.get("Envs"), **detail}))
 
 
@@ -78,9 +94,20 @@ def _remote(api: TioneApi, task: Mapping[str, Any], spec: JobSpec) -> RemoteJob:
     remote_id = text_of(task.get("Id"))
     page = task_url(api.settings, remote_id)
     user = text_of(task.get("SubUinName")) or text_of(task.get("SubUin"))
-    submitted = time_of(task.get("CreateTime")) or now()
-    report, outputs = report_of(task, console_url=page), _outputs(task, remote_id, spec)
-    return RemoteJob(remote_id, spec, report, submitted, user=user, console_url=page, outputs=outputs)
+    return RemoteJob(
+        remote_id,
+        spec,
+        report_of(task, console_url=page),
+        _submitted_at(task),
+        user=user,
+        console_url=page,
+        outputs=_outputs(task, remote_id, spec),
+        job_id=our_id(text_of(task.get("Name"))),
+    )
+
+
+def _submitted_at(task: Mapping[str, Any]) -> datetime:
+    return time_of(task.get("CreateTime")) or now()
 
 
 def _is_ours(task: Mapping[str, Any]) -> bool:

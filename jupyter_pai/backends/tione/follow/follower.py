@@ -294,23 +294,11 @@ class Follower:
 
     # Search and change.
 
-    async def find(self, job_id: str) -> str:
-        """Return the id of the task whose name ends with our id of a job; empty if the platform has none."""
-        named = {"Filters": [{"Name": "Name", "Values": [job_id], "Fuzzy": True}]}
-        for query in (named, {}):
-            for row in await self._newest(query):
-                if text_of(row.get("Name")).endswith(f"-{job_id}"):
-                    return text_of(row.get("Id"))
-        return ""
-
     async def lists_any(self, remote_ids: Collection[str]) -> bool:
         """Return whether one of these is among the last tasks of the platform's list."""
-        return any(text_of(row.get("Id")) in remote_ids for row in await self._newest({}))
-
-    async def _newest(self, query: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the last tasks of a list."""
-        page = {"Order": "DESC", "OrderField": "CreateTime", "Offset": 0, "Limit": _PAGE}
-        return rows_of(await self.api.call("DescribeTrainingTasks", {**query, **page}), "TrainingTaskSet")
+        query = {"Order": "DESC", "OrderField": "CreateTime", "Offset": 0, "Limit": _PAGE}
+        rows = rows_of(await self.api.call("DescribeTrainingTasks", query), "TrainingTaskSet")
+        return any(text_of(row.get("Id")) in remote_ids for row in rows)
 
     async def stop(self, remote_id: str) -> None:
         """Request the end of a task. Does nothing to an ended one. One that is being submitted cannot be stopped yet.

@@ -41,6 +41,8 @@ class DlcService:
         self.jobs: dict[str, DlcJob] = {}
         # Seconds until a new job appears in lists.
         self.list_lag = 0.0
+        # Whether lists have only the jobs that a request asks for.
+        self.filters = True
         # How the next jobs are to end.
         self.fates: list[tuple[str, str, str]] = []
 
@@ -142,7 +144,8 @@ class DlcService:
         results = [
             job
             for job in self.jobs.values()
-            if start <= job.history.created <= end and _sees(job, request) and _matches(job, request)
+            if start <= job.history.created <= end and _sees(job, request)
+            if not self.filters or _matches(job, request)
         ]
         results.sort(key=lambda job: _order(job, query.get("SortBy", "")), reverse=query.get("Order", "desc") != "asc")
         request.number("PageNumber", 1, 1000)
