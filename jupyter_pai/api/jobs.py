@@ -107,8 +107,8 @@ class SubmittedReply(TypedDict):
     attached: bool
 
 
-class CancelledReply(TypedDict):
-    """`job`: the job of the submit, which was stored before it could be cancelled, and continues; otherwise null."""
+class StoredReply(TypedDict):
+    """`job`: the job of the submit; null if it is not stored yet. A stored job cannot be cancelled any more."""
 
     job: JobReply | None
 
@@ -200,18 +200,8 @@ async def list_jobs(
         raise UsageError(_("Invalid label `{text}`: expected KEY=VALUE.").format(text=invalid[0]))
     labels = {key: value for key, _equals, value in pairs}
     path = context.notebook_path(notebook) if notebook else ""
-    query = JobFilter(
-        statuses,
-        name,
-        labels,
-        limit,
-        offset,
-        *_sorting(sort, order),
-        backend,
-        path,
-        workflow=workflow,
-        folded=folded,
-    )
+    sorting = _sorting(sort, order)
+    query = JobFilter(statuses, name, labels, limit, offset, *sorting, backend, path, workflow=workflow, folded=folded)
     await context.service.watcher.wait_first_poll()
     jobs, total = context.service.store.jobs.page(query)
     ids = {job.workflow for job in jobs if job.workflow} if folded else set()
@@ -258,8 +248,15 @@ def _submitted(context: Context, submitted: Submitted) -> Json:
     return vars(submitted) | {"job": context.service.describe(submitted.job)}
 
 
+@endpoint("GET", "/submits/{key}")
+async def find_submit(context: Context, key: str) -> StoredReply:
+    """Get the job of the submit with an idempotency key. While its platform does not reply, its reason says so."""
+    job = context.service.store.jobs.by_key(key)
+    return {"job": context.service.describe(job) if job else None}
+
+
 @endpoint("DELETE", "/submits/{key}")
-async def cancel_submit(context: Context, key: str) -> CancelledReply:
+async def cancel_submit(context: Context, key: str) -> StoredReply:
     """Cancel the submit with an idempotency key, in progress or yet to arrive. A stored job continues."""
     job = await context.service.submitter.cancel(key)
     return {"job": context.service.describe(job) if job else None}

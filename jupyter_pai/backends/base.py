@@ -245,7 +245,7 @@ class Backend(JobFiles, PlatformMetrics, ABC):
 
         Raises:
             BackendError: if the platform rejects it.
-            ReplyLost: if it is unknown whether the platform has it. The caller calls `find`, and may submit it again.
+            ReplyLost: if it is unknown whether the platform has it. The caller calls `find`, then submits it again.
         """
 
     async def code_uri(self, digest: str, size: int) -> str:
@@ -278,17 +278,16 @@ class Backend(JobFiles, PlatformMetrics, ABC):
         return False
 
     async def find(self, job_id: str) -> str:
-        """Return the platform's id of a job by our id; empty if the platform does not have it.
-
-        Called after a lost reply to a submit, before anything is sent again.
-        """
+        """Return the platform's id of a job by our id; empty if the platform does not have it."""
         return job_id
 
-    async def lists_since(self, moment: float) -> bool:
-        """Return whether the platform lists a job that this process submitted after a time of the monotonic clock.
+    async def copies(self, job_id: str) -> Sequence[tuple[str, datetime]]:
+        """Return ids and times of the platform's jobs with our id, oldest first: repeated submits may make several."""
+        return ()
 
-        If so, it would also list an earlier one, and a submit without a reply may be repeated. May always be False.
-        """
+    async def lists_since(self, moment: float) -> bool:
+        """Return whether the platform lists a job that this process submitted after a time of the monotonic clock, and
+        therefore would list an earlier one. May always be False: a submit without a reply is then repeated later."""
         return False
 
     # Follow.

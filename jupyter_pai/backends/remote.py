@@ -85,6 +85,10 @@ class RemoteBackend(Backend):
     async def find(self, job_id: str) -> str:
         """Return the platform's id of the job whose label or name has our id, the oldest if there are several, as of a
         copy that was made in the console; empty if there is none."""
+        return next((remote_id for remote_id, _time in await self.copies(job_id)), "")
+
+    @final
+    async def copies(self, job_id: str) -> Sequence[tuple[str, datetime]]:
         found: list[Candidate] = []
         searched = 0
         async for candidate in self.candidates(job_id):
@@ -93,7 +97,9 @@ class RemoteBackend(Backend):
             searched += 1
             if searched == _MOST_SEARCHED:
                 break
-        return min(found, key=lambda one: one.submitted_at).remote_id if found else ""
+        # Of one second, the later candidate is the older job.
+        times = {one.remote_id: one.submitted_at for one in reversed(found)}
+        return sorted(times.items(), key=lambda one: one[1])
 
     @abstractmethod
     async def log(self, remote_id: str, instance: str, cursor: str) -> LogPiece:

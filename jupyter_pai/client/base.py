@@ -6,7 +6,9 @@ Light: imports the standard library only.
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import sys
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -19,6 +21,7 @@ from ..core.text import show_size
 from ..source.dataframes import is_frame, save_frame
 from .context import current_notebook
 from .interrupts import explain_submit, new_key
+from .printing import print_line
 
 if TYPE_CHECKING:
     from .streams import Stream
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 _POLL_INTERVAL = 0.2
 # Seconds between two lines of progress.
 _PRINT_INTERVAL = 3.0
+# Seconds between two lines on what a submit waits for.
+_TELL_INTERVAL = 5.0
 
 
 class Client(ABC):
@@ -109,7 +114,27 @@ class Client(ABC):
             transfer = self._retry("bring", body=body)
             finish_copy(lambda verb, number: self._retry(verb, copy=number), transfer, progress)
             body["staged"] = transfer["id"]
-        return self._retry("submit", body=body)
+        with self._telling(body["key"]):
+            return self._retry("submit", body=body)
+
+    @contextlib.contextmanager
+    def _telling(self, key: str) -> Iterator[None]:
+        """Print every five seconds what the submit with a key waits for. On standard error: standard output may be
+        JSON."""
+        done, begun = threading.Event(), time.monotonic()
+
+        def tell() -> None:
+            while not done.wait(_TELL_INTERVAL):
+                with contextlib.suppress(PaiError):
+                    job = self.call("find_submit", key=key)["job"]
+                    if job and job["reason"] and not done.is_set():
+                        print_line(f"{job['reason']} ({time.monotonic() - begun:.0f} s)", sys.stderr)
+
+        threading.Thread(target=contextvars.copy_context().run, args=(tell,), daemon=True).start()
+        try:
+            yield
+        finally:
+            done.set()
 
     def _plain(self, spec: dict[str, Any]) -> dict[str, Any]:
         """Save the data frames among a spec's inputs as files and return the spec as JSON values."""
@@ -153,7 +178,8 @@ class Client(ABC):
             "anyway": anyway,
         }
         try:
-            return self._retry("rerun", job=job, body=body)
+            with self._telling(key):
+                return self._retry("rerun", job=job, body=body)
         except KeyboardInterrupt as interrupt:
             explain_submit(interrupt, self.call, key)
             raise

@@ -1,8 +1,8 @@
 """HTTP transport for platforms' APIs, with rate limits and retries.
 
-A call is retried if it was not sent or was throttled. An idempotent call is also retried after network and server
-errors. A non-idempotent call that may have been received raises `ReplyLost`, and the caller checks its effect before
-retrying.
+A call is retried if it was not sent, or if the service says that it was not executed. An idempotent call is also
+retried after network and server errors. A non-idempotent call that may have been executed raises `ReplyLost`, and the
+caller checks its effect before it sends the call again.
 
 httpx is imported with the first call. Connections belong to an event loop and are shared by all accounts.
 """
@@ -88,14 +88,15 @@ class Call:
 
 @dataclass(frozen=True)
 class Refusal:
-    """The meaning of an error response. `again` allows a retry, after `wait` seconds if the platform set them.
+    """The meaning of an error response.
 
-    `unclear`: the call may have been executed, so only an idempotent one is retried. Responses with a status of 500 and
-    more always are.
+    `not_executed`: the service says that it did not execute the call, as it is busy. Any call is retried, after `wait`
+    seconds if the platform set them. `unclear`: the call may have been executed, so only an idempotent one is retried.
+    Other responses with a status of 500 and more always are. Otherwise, the call is refused for good.
     """
 
     error: PaiError
-    again: bool = False
+    not_executed: bool = False
     wait: float | None = None
     unclear: bool = False
 
@@ -173,7 +174,7 @@ class Transport:
             raise _lost(call, error) from None
 
     def _refused(self, call: Call, refusal: Refusal, status: int) -> _Failed:
-        if refusal.again:
+        if refusal.not_executed:
             wait = refusal.wait and refusal.wait + random.uniform(0, call.retries.jitter)
             return _Failed(refusal.error, wait <= _PATIENCE and wait if wait else True)
         if status < 500 and not refusal.unclear:

@@ -45,6 +45,7 @@ from .models import Models
 from .profiles import Profiles
 from .retention import Retention
 from .watcher.loop import Watcher
+from .watcher.second_jobs import SecondJobs
 from .watcher.stopping import report_on, stop_job
 from .watcher.timings import Timings
 from .workflows.active_runs import ActiveRuns
@@ -73,6 +74,7 @@ class JobService:
         self.storages = Storages(self.profiles)
         self.secrets = SecretStore()
         self.watcher = Watcher(self.home, self.store, self.storages, self.secrets, self.timings)
+        self.second_jobs = SecondJobs(self.home, self.store, self.watcher.backend_of, self.timings)
         self.retention = Retention(self.home, self.store, self.profiles)
         self.transfers = Transfers(self.home)
         self.models = Models(self.home, self.profiles)
@@ -88,7 +90,14 @@ class JobService:
         from .submit import Submitter
 
         return Submitter(
-            self.home, self.store, self.watcher, self.storages, self.secrets, self.retention, self.transfers
+            self.home,
+            self.store,
+            self.watcher,
+            self.storages,
+            self.secrets,
+            self.retention,
+            self.transfers,
+            self.second_jobs,
         )
 
     @cached_property
@@ -113,6 +122,7 @@ class JobService:
     async def start(self) -> None:
         """Start to watch all active jobs."""
         await self.watcher.start()
+        self.second_jobs.start()
         self.retention.start()
         self._active_runs.start()
 
@@ -126,6 +136,7 @@ class JobService:
         if submitter:
             await submitter.keys.close()
         await self.watcher.stop()
+        await self.second_jobs.close()
         await self.retention.stop()
         await self.transfers.close()
         await transport.close()

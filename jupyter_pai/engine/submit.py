@@ -38,13 +38,14 @@ from .data.inputs import lost_outputs, stage_inputs, staging_plan, upload_code
 from .data.model_inputs import model_inputs
 from .data.storages import Storages
 from .data.transfers import Transfer, Transfers
-from .lost_reply import submit_once, submitted
+from .lost_reply import SubmitOnce, submitted
 from .requests import Rerun, SubmitRequest, Submitted
 from .retention import Retention
 from .submit_keys import SubmitKeys
 from .submit_plan import Preview, StagedPlans, SubmitPlan, publish_note, script_for_notebook
 from .watcher.loop import Watcher
 from .watcher.masking import JobSecrets, note_secrets, of_job_file
+from .watcher.second_jobs import SecondJobs
 
 # Files that a preview lists.
 _MOST_FILES = 20
@@ -64,6 +65,7 @@ class Submitter:
         secrets: SecretStore,
         retention: Retention,
         transfers: Transfers,
+        second_jobs: SecondJobs,
     ) -> None:
         self.home = home
         self.store = store
@@ -73,6 +75,7 @@ class Submitter:
         self.secrets = secrets
         self.retention = retention
         self.transfers = transfers
+        self.submit_once = SubmitOnce(store, second_jobs, watcher.timings)
         self.recorder = ProvenanceRecorder(home)
         self.keys = SubmitKeys()
         self.staged = StagedPlans(watcher.timings.staged)
@@ -375,7 +378,7 @@ class Submitter:
         try:
             if secrets:
                 await asyncio.to_thread(note_secrets, held.folder, known)
-            submission = await submit_once(plan.backend, job, held.folder, values, self.watcher.timings)
+            submission = await self.submit_once(plan.backend, job, held.folder, values)
         except Exception as error:
             if secrets and isinstance(error, PaiError):
                 secrets.mask_error(error)

@@ -100,6 +100,7 @@ class Home:
         self.interpreters = self.path / "interpreters"
         self.choices = self.path / "choices"
         self.unpublished = self.path / "unpublished"
+        self.repeated = self.path / "repeated"
         self.workflows = self.path / "workflows"
         self.active_runs = self.path / "active_runs"
         self.database = self.path / "pai.sqlite3"

@@ -47,7 +47,7 @@ def read_reply(response: httpx.Response) -> Refusal | None:
         wait = _seconds(response.headers.get("retry-after", ""))
         text = _("OpenPAI at {host} limits the rate of requests.").format(host=host)
         fix = _("Try again in {n:.0f} seconds.").format(n=wait) if wait else _("Try again later.")
-        return Refusal(Throttled(text, fix=fix, wait=wait, **details), again=True, wait=wait)
+        return Refusal(Throttled(text, fix=fix, wait=wait, **details), not_executed=True, wait=wait)
     if status == 401:
         text = _("OpenPAI at {host} does not accept the token: it was revoked, or has expired.").format(host=host)
         fix = _("Log in again: jupyter pai profile login NAME. Jobs continue without it.")

@@ -115,7 +115,11 @@ def read_refusal(response: httpx.Response, what: str, key: AccessKey) -> Refusal
     if isinstance(error, PermissionDenied) and action:  # An administrator has to grant it.
         error.details["action"] = action
         error.fix = _("Ask an administrator of the account for the RAM action `{action}`.").format(action=action)
-    return Refusal(error, isinstance(error, Throttled) or code == "SignatureNonceUsed", wait)
+    # A server that failed while it executed the call may also say how long to wait.
+    is_refused = response.status_code in (400, 429, 503)
+    not_executed = is_refused and (isinstance(error, Throttled) or code == "ServiceUnavailable")
+    # A proxy may have sent the request twice: the first one was executed.
+    return Refusal(error, not_executed, wait, unclear=code == "SignatureNonceUsed")
 
 
 def error_of(

@@ -46,14 +46,13 @@ _FIELDS_FIX = N_("Check the field that the platform names.")
 class Meaning:
     """The class, sentence and fix for a code; both may be empty.
 
-    `again`: the call was not executed and can be retried. `unclear`: it may have been executed, so only an idempotent
-    one can.
+    `not_executed` and `unclear`: as in `Refusal`.
     """
 
     kind: type[PaiError]
     text: str = ""
     fix: str = ""
-    again: bool = False
+    not_executed: bool = False
     unclear: bool = False
 
 
@@ -62,7 +61,9 @@ _TABLE: list[tuple[str, Meaning]] = [
     # Rates and failures.
     (
         r"RequestLimitExceeded(\..+)?|SlowDown",
-        Meaning(Throttled, N_("The platform limits the rate of requests."), N_("Try again in a minute."), again=True),
+        Meaning(
+            Throttled, N_("The platform limits the rate of requests."), N_("Try again in a minute."), not_executed=True
+        ),
     ),
     (
         r"InternalError|ServiceUnavailable"

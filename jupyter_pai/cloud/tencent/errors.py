@@ -66,7 +66,7 @@ def read_refusal(response: httpx.Response, what: str, key: AccessKey) -> Refusal
         request_id=str(answer.get("RequestId") or ""),
         status=response.status_code,
     )
-    return Refusal(refused, meaning.again, unclear=meaning.unclear)
+    return Refusal(refused, meaning.not_executed, unclear=meaning.unclear)
 
 
 def error_of(code: str, message: str, *, what: str, request_id: str = "", status: int = 200) -> PaiError:

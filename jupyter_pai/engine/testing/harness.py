@@ -61,8 +61,8 @@ class Bench:
         """Return a new backend, as another process has it."""
         return Profiles(self.home).backend(self.profile)
 
-    async def submit(self, command: str, values: dict[str, Secret] | None = None, **fields: Any) -> tuple[Job, str]:
-        """Submit a command with a file `a.txt` in its folder. Return the job and its remote id."""
+    async def prepare(self, command: str, **fields: Any) -> Job:
+        """Prepare a command with a file `a.txt` in its folder, and return the job to submit."""
         defaults = self.backend.settings
         places = {"image": defaults.default_image, "instance_type": defaults.default_instance_type}
         spec = parse_spec({"name": "x", "command": command, "source": _SOURCE} | places | fields)
@@ -78,10 +78,14 @@ class Bench:
         if uri := await self.backend.code_place(job, folder):
             upload_code(self.storages.of(uri, PROFILE), uri, folder.source, packed.hashes)
         prepared = await self.backend.prepare(job, folder)
-        job = job.model_copy(update={"outputs": prepared.outputs, "remote_id": prepared.remote_id})
-        submission = await self.backend.submit(job, folder, values or {})
+        return job.model_copy(update={"outputs": prepared.outputs, "remote_id": prepared.remote_id})
+
+    async def submit(self, command: str, values: dict[str, Secret] | None = None, **fields: Any) -> tuple[Job, str]:
+        """Submit a command, as `prepare` does. Return the job and its remote id."""
+        job = await self.prepare(command, **fields)
+        submission = await self.backend.submit(job, self.folder(job), values or {})
         if values and Capability.RUNS_HERE not in self.backend.capabilities:
-            self._secrets[submission.remote_id] = JobSecrets(folder, spec.secrets, values=values)
+            self._secrets[submission.remote_id] = JobSecrets(self.folder(job), job.spec.secrets, values=values)
         outputs = {**submission.outputs, **job.outputs}
         return job.model_copy(update={"outputs": outputs}), submission.remote_id
 

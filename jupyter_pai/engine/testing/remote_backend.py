@@ -27,6 +27,7 @@ from ..watcher.remote_sync import RemoteLog
 from ..watcher.stopping import check_remote
 from .backend import BackendPromises
 from .harness import PROFILE, Bench, read, story
+from .lost_replies import check_lost_reply
 
 __all__ = ["RemoteBackendPromises"]
 
@@ -160,6 +161,13 @@ class RemoteBackendPromises(BackendPromises):
         with others_first:
             assert await bench.backend.find(job.id) == remote_id
             assert await bench.backend.find(new_id()) == ""
+
+    @pytest.mark.parametrize("executed", [True, False], ids="executed not-executed".split())
+    @story
+    async def test_a_submit_with_a_lost_reply_makes_one_job(self, bench: Bench, executed: bool) -> None:
+        job = await bench.prepare("true")
+        remote_id = await check_lost_reply(bench.backend, job, bench.folder(job), executed=executed)
+        await bench.ended(remote_id)
 
     @story
     async def test_job_of_another_is_neither_stopped_nor_deleted(self, bench: Bench) -> None:

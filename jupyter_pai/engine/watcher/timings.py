@@ -25,10 +25,17 @@ class Timings:
     fresh_timeout: float = 5.0
     # Until a finished job's data is requested again from its platform.
     incomplete_retry: float = 0.5
-    # After a lost reply to a submit, the job is searched this long; lists of a platform may lag. A request without a
-    # reply may be executed later, but not later than this.
+    # After each lost reply to a submit, the job is searched this long, as the platform's list may lag. Then the request
+    # is sent again, unless it was the last one.
+    unlisted: tuple[float, ...] = (15.0, 8.0, 4.0, 15.0)
+    # A request whose connection broke may be executed this much later.
+    executed: float = 2.0
+    # After a repeated submit, the wait for a list that has the job.
+    settling: float = 10.0
+    # Between two looks at what a submit waits for: then, its job says so.
+    waits: float = 3.0
+    # The age from which on a job whose submit was interrupted, or sent again, is not searched any more.
     unseen: float = 60.0
-    executed: float = 30.0
     # Between two polls of a job that runs on another host.
     other_host: float = 2.0
     # Between two requests for the events, samples, event files and metric points of a remote job. Platforms collect

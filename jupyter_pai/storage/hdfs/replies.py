@@ -34,7 +34,9 @@ def read_reply(response: httpx.Response, what: str, *, may_redirect: bool = Fals
         return None
     exception, message = _remote_exception(response)
     if exception:
-        return Refusal(_error(exception, message, what, response.status_code), again=exception == "RetriableException")
+        return Refusal(
+            _error(exception, message, what, response.status_code), not_executed=exception == "RetriableException"
+        )
     details: dict[str, Any] = {"status": response.status_code}
     host = response.url.netloc.decode()
     if response.status_code == 401:
@@ -47,7 +49,7 @@ def read_reply(response: httpx.Response, what: str, *, may_redirect: bool = Fals
         )
     if response.status_code == 429:
         text = _("{host} limits the rate of requests.").format(host=host)
-        return Refusal(Throttled(text, fix=_("Try again."), **details), again=True)
+        return Refusal(Throttled(text, fix=_("Try again."), **details), not_executed=True)
     if response.status_code >= 500:
         text = _("{host} failed with the status {status}.").format(host=host, status=response.status_code)
         return Refusal(BackendError(text, fix=_("Try again."), **details))

@@ -82,6 +82,7 @@ export const ROUTES = {
   engine_settings: { method: 'GET', path: '/settings' },
   set_engine_settings: { method: 'PUT', path: '/settings' },
   storages: { method: 'GET', path: '/storages' },
+  find_submit: { method: 'GET', path: '/submits/{key}' },
   tensorboards: { method: 'GET', path: '/tensorboards' },
   start_tensorboard: { method: 'POST', path: '/tensorboards' },
   stop_tensorboard: { method: 'DELETE', path: '/tensorboards/{tensorboard}' },

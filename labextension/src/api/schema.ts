@@ -35,10 +35,6 @@ export interface IBoard {
   readonly user: string;
 }
 
-export interface ICancelled {
-  readonly job: IJobView | null;
-}
-
 export interface ICandidate {
   readonly id: string;
   readonly used_at: number;
@@ -852,6 +848,10 @@ export interface IStorages {
   readonly storages: readonly IStorageRoot[];
 }
 
+export interface IStored {
+  readonly job: IJobView | null;
+}
+
 export interface ISubmitted {
   readonly job: IJobView;
   readonly attached: boolean;
@@ -1030,7 +1030,8 @@ export interface IReplies {
   readonly engine_settings: IEngineSettings;
   readonly set_engine_settings: IEngineSettings;
   readonly storages: IStorages;
-  readonly cancel_submit: ICancelled;
+  readonly cancel_submit: IStored;
+  readonly find_submit: IStored;
   readonly tensorboards: ITensorBoards;
   readonly start_tensorboard: ITensorBoardView;
   readonly stop_tensorboard: ITensorBoards;

@@ -88,7 +88,7 @@ function Progress({ stage, trans }: { stage: IStage | null; trans: IContext['tra
   return (
     <>
       <p className="jp-pai-Train-stage" role="status">
-        {stage && texts[stage.name]}
+        {stage && (stage.wait ?? texts[stage.name])}
       </p>
       {transfer && (
         <div className="jp-pai-Copy">

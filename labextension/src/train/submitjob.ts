@@ -6,22 +6,25 @@ import { withConfirmation } from '../api/confirm.js';
 import type { ITransfer } from '../api/transfer.js';
 import { isActive, parseTransfer } from '../api/transfer.js';
 import type { IJob, Json } from '../api/wire.js';
-import { parseJob, record } from '../api/wire.js';
+import { parseJob, record, string } from '../api/wire.js';
 import type { IContext } from '../ui/context.js';
 
-/** The current stage. `copy` is the progress of the inputs. */
+/** The current stage. `transfer` is the progress of the inputs, `wait` what the submit waits for. */
 export interface IStage {
   readonly name: 'saving' | 'checking' | 'bringing' | 'submitting';
   readonly transfer?: ITransfer;
+  readonly wait?: string;
 }
 
 // Milliseconds between two polls of a transfer.
 const POLL_INTERVAL = 300;
+// Milliseconds between two looks at what a submit waits for.
+const WAIT_INTERVAL = 5000;
 
 /**
  * Submit a request, at most once per key.
  *
- * @param tell - called with each stage.
+ * @param setStage - called with each stage.
  * @param signal - cancels the submit if it is not complete.
  * @returns the job; null if the user declined or cancelled.
  */
@@ -42,7 +45,7 @@ export async function submitJob(
       return null;
     }
     setStage({ name: 'submitting' });
-    return await engine.call('submit', {}, { ...parameters, staged });
+    return await tellingWaits(engine, key, engine.call('submit', {}, { ...parameters, staged }), setStage);
   };
   const question = { title: trans.__('Submit job?'), yes: trans.__('Submit'), warn: true };
   const response = await withConfirmation(call, text => host.confirm({ ...question, text }));
@@ -51,6 +54,30 @@ export async function submitJob(
 
 function hasInputs(request: Json): boolean {
   return Object.keys(record(record(request['spec'])['inputs'])).length > 0;
+}
+
+/** Return the outcome of a submit. Meanwhile, every five seconds, tell what it waits for: the reason of its job. */
+async function tellingWaits(
+  engine: IContext['engine'],
+  key: string,
+  submitted: Promise<unknown>,
+  setStage: (stage: IStage) => void
+): Promise<unknown> {
+  let isOver = false;
+  const tell = async () => {
+    const found = await engine.call('find_submit', { key }).catch(() => null);
+    const wait = string(record(record(found)['job'])['reason']);
+    if (wait && !isOver) {
+      setStage({ name: 'submitting', wait });
+    }
+  };
+  const timer = setInterval(() => void tell(), WAIT_INTERVAL);
+  try {
+    return await submitted;
+  } finally {
+    isOver = true;
+    clearInterval(timer);
+  }
 }
 
 /** Transfer the inputs to the platform; return the id of the staged plan, null if cancelled. */

@@ -26,12 +26,10 @@ def made(pai: StandIn, before: int) -> list[str]:
 
 
 @pytest.mark.slow("faults")
-@pytest.mark.parametrize("timings", [Timings(unseen=8)])
 def test_submits_under_faults_make_one_job_with_a_complete_log(pai: StandIn, engine: EmbeddedClient) -> None:
     print(submit_and_follow(pai, engine, JOBS, delays=2))
 
 
-@pytest.mark.parametrize("timings", [Timings(unseen=30)])
 def test_lost_replies_make_no_second_job(pai: StandIn, engine: EmbeddedClient) -> None:
     before = len(pai.dlc.jobs)
     pai.set_list_lag(1)

@@ -20,13 +20,15 @@ IMAGE = "registry.cn-shanghai.aliyuncs.com/pai-dlc/pytorch-training:1.12-cpu-py3
 
 
 @pytest.fixture
-def pai(platform: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> StandIn:
+def pai(platform: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
     """The stand-in, its bucket empty, with a profile for it."""
     for name, value in platform.environment().items():
         monkeypatch.setenv(name, value)
     write_profile(platform)
     platform.clear()
-    return platform
+    yield platform
+    platform.faults.clear()
+    platform.set_list_lag(0)
 
 
 def write_profile(platform: StandIn, profile: str = "pai", **more: object) -> None:

@@ -17,7 +17,7 @@ from jupyter_pai.core.errors import Conflict, ReplyLost
 from jupyter_pai.engine.watcher.timings import Timings
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import script, submit, until
+from ...conftest import PATIENCE, script, submit, until
 from ...fakes.alibaba import StandIn
 from ...support.killed_submits import after_restart, only_job, submitting
 from .faulty_platform import submit_and_follow, submit_with_lost_replies
@@ -26,7 +26,6 @@ JOBS = 30
 
 
 @pytest.mark.slow("faults")
-@pytest.mark.parametrize("timings", [Timings(unseen=8)])
 def test_submits_under_faults_create_one_job_with_a_complete_log(pai: StandIn, engine: EmbeddedClient) -> None:
     print(submit_and_follow(pai, engine, JOBS, delays=2))
 
@@ -121,7 +120,6 @@ def test_started_engine_reports_current_statuses(pai: StandIn, home: Home, folde
         engine.close()
 
 
-@pytest.mark.parametrize("timings", [Timings(unseen=30)])
 def test_lost_replies_and_lagging_lists_create_no_second_job(engine: EmbeddedClient, pai: StandIn) -> None:
     print(submit_with_lost_replies(pai, engine, 12, lag=2))
 
@@ -137,7 +135,7 @@ def test_kill_after_a_lost_reply_finds_the_job_in_a_lagging_list(pai: StandIn, h
     assert len([job for job in pai.jobs if job["id"] not in before]) == 1
 
 
-@pytest.mark.parametrize("timings", [Timings(unseen=2)])
+@pytest.mark.parametrize("timings", [Timings(unlisted=(2.0,))])
 def test_job_that_is_not_listed_in_time_is_unknown_and_can_be_imported(engine: EmbeddedClient, pai: StandIn) -> None:
     pai.set_list_lag(1000)
     pai.faults.add("lost", "paistudio:CreateTrainingJob", count=1)
@@ -153,7 +151,7 @@ def test_job_that_is_not_listed_in_time_is_unknown_and_can_be_imported(engine: E
     assert adopted.wait().status == "succeeded"
 
 
-@pytest.mark.parametrize("timings", [Timings(unseen=30, executed=0.5)])
+@pytest.mark.parametrize("timings", [Timings(unlisted=(1000.0, 1000.0), executed=0.5)])
 def test_submit_is_repeated_when_the_platform_lists_a_later_job(engine: EmbeddedClient, pai: StandIn) -> None:
     before = {job["id"] for job in pai.jobs}
     pai.set_list_lag(1)
@@ -165,6 +163,59 @@ def test_submit_is_repeated_when_the_platform_lists_a_later_job(engine: Embedded
         submit(engine, "true", profile="pai", name="later").wait()
         assert first.result().wait().status == "succeeded"
     assert sorted(job["name"] for job in pai.jobs if job["id"] not in before) == ["first", "later"]
+
+
+@pytest.mark.slow("kinds", first=2)
+@pytest.mark.parametrize("kind", ["500", "503", "throttled", "reset", "cut", "lost"])
+@pytest.mark.parametrize("timings", [Timings(unlisted=(3.0, 3.0))])
+def test_one_fault_of_a_create_only_delays_the_job(engine: EmbeddedClient, pai: StandIn, kind: str) -> None:
+    before, asked = {job["id"] for job in pai.jobs}, pai.count("paistudio", "CreateTrainingJob")
+    pai.faults.add(kind, "paistudio:CreateTrainingJob", count=1)
+    job = submit(engine, "true", profile="pai", name=f"after {kind}").wait()
+    assert job.status == "succeeded"
+    assert [one["id"] for one in pai.jobs if one["id"] not in before] == [job.info["remote_id"]]
+    found = kind in ("cut", "lost")
+    assert pai.count("paistudio", "CreateTrainingJob") - asked == (1 if found else 2)
+
+
+@pytest.mark.slow("waits")
+@pytest.mark.parametrize("timings", [Timings(unlisted=(float(PATIENCE), 1.0), waits=0.1)])
+def test_waiting_submit_prints_for_what(
+    engine: EmbeddedClient, pai: StandIn, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pai.set_list_lag(1000)
+    pai.faults.add("lost", "paistudio:CreateTrainingJob", count=1)
+    printed = ""
+
+    def is_printed() -> bool:
+        nonlocal printed
+        printed += capsys.readouterr().err
+        return printed.count("\n") > 1
+
+    with ThreadPoolExecutor(1) as thread:
+        waiting = thread.submit(submit, engine, "true", profile="pai")
+        until(is_printed)
+        (job,) = jobs_of(engine)
+        text = "The reply to the submit was lost. Waiting until the platform lists the job."
+        assert (job["status"], job["reason"]) == ("starting", text)
+        pai.set_list_lag(0)
+        assert waiting.result().wait().status == "succeeded"
+    assert [line[: len(text)] for line in printed.splitlines()] == [text] * printed.count("\n")
+    assert not waiting.result().info["reason"]
+
+
+@pytest.mark.parametrize("timings", [Timings(unlisted=(1.0, 1.0), settling=60.0)])
+def test_younger_of_two_jobs_is_stopped_and_a_note_says_so(engine: EmbeddedClient, pai: StandIn) -> None:
+    before = {job["id"] for job in pai.jobs}
+    pai.set_list_lag(3)
+    pai.faults.add("lost", "paistudio:CreateTrainingJob", count=1)
+    job = submit(engine, "sleep 1000", profile="pai")
+    older, younger = [one["id"] for one in pai.jobs if one["id"] not in before]
+    assert job.info["remote_id"] == older
+    until(lambda: {one["id"]: one["status"] for one in pai.jobs}[younger] == "Terminated")
+    until(lambda: [note for note in job.info["notes"] if younger in note])
+    assert job.status in ("starting", "queued", "running")
+    job.stop()
 
 
 def test_expired_key_is_reported_until_it_is_renewed(

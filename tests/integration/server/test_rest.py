@@ -211,6 +211,8 @@ async def test_replies_conform_to_the_openapi_document(jp_fetch: Any, spec: dict
     }
     job = check("show", await run(jp_fetch, spec))
     check("submit", await ask(jp_fetch, "POST", "jobs", body={"spec": spec, "key": "k"}))
+    assert check("find_submit", await ask(jp_fetch, "GET", "submits", "k"))["job"]
+    assert check("find_submit", await ask(jp_fetch, "GET", "submits", "unknown")) == {"job": None}
     assert check("cancel_submit", await ask(jp_fetch, "DELETE", "submits", "k"))["job"]
     assert check("kernel_notebook", await ask(jp_fetch, "GET", "kernels", "x", "notebook")) == {"notebook": ""}
     check("preview", await ask(jp_fetch, "POST", "preview", body={"spec": spec}))

@@ -153,6 +153,33 @@ test('downloads inputs before the submission, which can be canceled meanwhile', 
   assert.deepEqual(page.opened, ['j1 from a.ipynb']);
 });
 
+test('tells what a submission waits for until it is over', async t => {
+  mock.timers.enable({ apis: ['setInterval'] });
+  t.after(() => mock.timers.reset());
+  let submitted: (reply: unknown) => void = () => assert.fail();
+  let told: (reply: unknown) => void = () => assert.fail();
+  const { page, model } = createPanel({
+    submit: () => new Promise(resolve => (submitted = resolve)),
+    find_submit: () => new Promise(resolve => (told = resolve))
+  });
+  model.isVisible = true;
+  page.activate('a.ipynb');
+  await advance();
+  void model.submit();
+  await advance();
+  assert.equal(model.form?.stage?.wait, undefined);
+  await advance(5000);
+  told({ job: { id: 'j1', status: 'starting', reason: 'Waiting for the list.' } });
+  await advance();
+  assert.deepEqual(model.form?.stage, { name: 'submitting', wait: 'Waiting for the list.' });
+  await advance(5000);
+  submitted({ job: { id: 'j1', status: 'running' } });
+  await advance();
+  told({ job: { id: 'j1', status: 'starting', reason: 'Waiting for the list.' } });
+  await advance();
+  assert.equal(model.form.stage, null);
+});
+
 test('submits the last submission again, whatever the form holds', async () => {
   const last = { id: 'j0', name: 'old', submitted_at: '2026-01-01T00:00:00Z' };
   let known: unknown = null;

@@ -122,8 +122,16 @@ def test_idempotent_call_is_retried_with_a_new_signature(server: Answers, fault:
 
 @pytest.mark.parametrize(
     "fault",
-    [refuse(500, "InternalError"), reset, cut, reply(200, '{"TrainingJobId": "tr'), refuse(503, "ServiceUnavailable")],
-    ids="500 reset cut half 503".split(),
+    [
+        refuse(500, "InternalError"),
+        refuse(500, "InternalError", x_acs_retry_after="1"),
+        reply(503, "<html>no server is available</html>"),
+        refuse(400, "SignatureNonceUsed"),
+        reset,
+        cut,
+        reply(200, '{"TrainingJobId": "tr'),
+    ],
+    ids="500 500-with-a-wait 503-of-a-proxy nonce reset cut half".split(),
 )
 def test_creating_call_is_not_retried(server: Answers, fault: Answer) -> None:
     server.say(fault, DONE)
@@ -132,8 +140,12 @@ def test_creating_call_is_not_retried(server: Answers, fault: Answer) -> None:
     assert len(server.seen) == 1
 
 
-@pytest.mark.parametrize("fault", [refuse(400, "Throttling.Api"), refuse(503, "Throttling")], ids="400 503".split())
-def test_throttled_call_is_always_retried(server: Answers, fault: Answer) -> None:
+@pytest.mark.parametrize(
+    "fault",
+    [refuse(400, "Throttling.Api"), refuse(503, "Throttling"), refuse(503, "ServiceUnavailable")],
+    ids="400 503 unavailable".split(),
+)
+def test_call_that_was_not_executed_is_always_retried(server: Answers, fault: Answer) -> None:
     server.say(fault, DONE)
     assert call(server, repeat=False) == {"TrainingJobId": "train1"}
     assert server.seen[0].body == server.seen[1].body == b'{"TrainingJobName": "t"}'

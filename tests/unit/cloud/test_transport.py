@@ -41,7 +41,7 @@ def read(response: httpx.Response) -> Refusal | None:
         return Refusal(BackendError(f"status {response.status_code}"))
     answer = response.json()
     code = answer.get("Response", {}).get("Error", {}).get("Code") if isinstance(answer, dict) else ""
-    return Refusal(BackendError(code), again=code == "Throttled", unclear=code == "Busy") if code else None
+    return Refusal(BackendError(code), not_executed=code == "Throttled", unclear=code == "Busy") if code else None
 
 
 def call(server: Answers, *, repeat: bool = True, **fields: Any) -> Call:

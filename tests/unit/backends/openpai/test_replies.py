@@ -80,11 +80,11 @@ def test_limited_rate_is_waited_for() -> None:
     refusal = meaning(429, text="Too many requests, please try again later.", **html)
     assert refusal
     assert isinstance(refusal.error, Throttled)
-    assert (refusal.again, refusal.wait) == (True, 42)
+    assert (refusal.not_executed, refusal.wait) == (True, 42)
     assert "42" in refusal.error.fix
     refusal = meaning(429, text="Too many", **{"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"})
     assert refusal
-    assert (refusal.again, refusal.wait) == (True, None)
+    assert (refusal.not_executed, refusal.wait) == (True, None)
 
 
 def test_forbidden_quota_and_redirect() -> None:
