@@ -74,7 +74,8 @@ bench: $(VENV)/test  ## measure, and write docs/benchmarks.md
 	python -m tests.benchmarks
 
 soak: $(VENV)/test  ## the long counts
-	FUZZ_EXAMPLES=10000 python -m pytest tests/unit tests/integration/server/test_openapi_conformance.py -q \
+	FUZZ_EXAMPLES=10000 python -m pytest tests/unit tests/integration/server/test_openapi_conformance.py \
+		tests/integration/data/test_locations.py -q \
 		--numprocesses=auto --dist=worksteal --timeout=1800
 	python -m pytest tests/soak tests/integration/openpai tests/integration/tione -m soak -s --timeout=1800
 

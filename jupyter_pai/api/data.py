@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
+from ..core import file_uri
 from ..core.i18n import _
 from ..engine.data import browse, outputs
 from ..engine.data.outputs import FileChunk
-from ..engine.data.storages import Root
+from ..engine.data.storages import Location, Root
 from ..engine.data.transfers import Transfer
-from ..storage.local import path_of
 from .endpoint import Context, Json, RequestBody, Schema, TypedDict, check_range, endpoint
 from .outputs import TransferReply
 
@@ -142,13 +142,13 @@ async def storages(
     """List the folders from which to browse data."""
     roots = await context.service.storages.roots(profile)
     if context.root and any(root.scheme == "file" for root in roots):
-        here = Root(f"{context.root.path.as_uri()}/", "", "file")
+        here = Root(file_uri.uri_of(context.root.path, folder=True), "", "file")
         roots = [here, *(root for root in roots if root.uri != here.uri)]
     return {"storages": [_storage_root(context, root) for root in roots]}
 
 
 def _storage_root(context: Context, root: Root) -> StorageRoot:
-    path, error = path_of(root.uri), root.trouble
+    path, error = file_uri.path_of(root.uri), root.trouble
     return {
         "uri": root.uri,
         "title": _title(context, root, path),
@@ -178,12 +178,9 @@ async def list_data(
 ) -> Annotated[Json, Schema(DataFolderReply)]:
     """List the file at a URI, or the entries of a folder by name."""
     check_range("limit", limit, range(1, _LARGEST_PAGE + 1))
-    storage = context.service.storages.of(uri, profile)
-    await context.check_readable(path_of(uri))
-    reply = await asyncio.to_thread(browse.describe, storage, uri, after, limit, recursive=recursive)
-    if path_of(uri) and not await context.reads_all():
-        reply["entries"] = [entry for entry in reply["entries"] if context.shows(path_of(entry["uri"]))]
-    return reply
+    location = await _readable(context, uri, profile)
+    shows = None if await context.reads_all() else context.shows
+    return await asyncio.to_thread(browse.describe, location, after, limit, recursive=recursive, shows=shows)
 
 
 @endpoint("GET", "/data/size")
@@ -191,8 +188,14 @@ async def measure_data(
     context: Context, uri: Uri = "", profile: Account = ""
 ) -> Annotated[Json, Schema(DataSizeReply)]:
     """Count the files and bytes at a URI."""
-    await context.check_readable(path_of(uri))
-    return await asyncio.to_thread(browse.measure, context.service.storages.of(uri, profile), uri)
+    return await asyncio.to_thread(browse.measure, await _readable(context, uri, profile))
+
+
+async def _readable(context: Context, uri: str, profile: str) -> Location:
+    """Return the location of a URI that the caller may read."""
+    location = context.service.storages.at(uri, profile)
+    await context.check_readable(location)
+    return location
 
 
 @endpoint("POST", "/data/get")
@@ -210,9 +213,8 @@ async def put_data(context: Context, body: DataCopy) -> TransferReply:
 
 
 async def _copy(context: Context, body: DataCopy, plan: Callable[..., Transfer], path: Path) -> TransferReply:
-    storage = context.service.storages.of(body.uri, body.profile)
-    uri = browse.place_below(storage, body.uri, body.name)
-    start = partial(plan, storage, uri=uri, path=path, overwrite=body.overwrite)
+    location = browse.place_below(context.service.storages.at(body.uri, body.profile), body.name)
+    start = partial(plan, location, path=path, overwrite=body.overwrite)
     return context.transfer(await context.service.transfers.start(start))
 
 
@@ -220,7 +222,7 @@ async def _copy(context: Context, body: DataCopy, plan: Callable[..., Transfer],
 async def remove_data(context: Context, uri: Uri = "", profile: Account = "") -> TransferReply:
     """Start to delete a file, or a folder if its URI ends with a slash."""
     async with _audit(context, "remove_data", uri):
-        plan = partial(browse.plan_remove, context.service.storages.of(uri, profile), uri)
+        plan = partial(browse.plan_remove, context.service.storages.at(uri, profile))
         return context.transfer(await context.service.transfers.start(plan))
 
 
@@ -228,18 +230,18 @@ async def remove_data(context: Context, uri: Uri = "", profile: Account = "") ->
 async def make_data_folder(context: Context, body: DataPlace) -> MadeFolderReply:
     """Create a folder."""
     async with _audit(context, "make_data_folder", body.uri, path=body.path):
-        storage = context.service.storages.of(body.uri, body.profile)
-        uri = storage.join(browse.place_below(storage, body.uri, body.path), "")
-        await asyncio.to_thread(storage.make_folder, uri)
-        return {"uri": uri}
+        folder = browse.place_below(context.service.storages.at(body.uri, body.profile), body.path).folder
+        await asyncio.to_thread(folder.storage.make_folder, folder.uri)
+        return {"uri": folder.uri}
 
 
 @endpoint("POST", "/data/move")
 async def rename_data(context: Context, body: DataMove) -> TransferReply:
     """Start to rename or move a file or folder."""
     async with _audit(context, "rename_data", body.uri, path=body.name or body.to):
-        storage = context.service.storages.of(body.uri, body.profile)
-        plan = partial(browse.plan_move, storage, body.uri, body.name, body.to)
+        location = context.service.storages.at(body.uri, body.profile)
+        to = context.service.storages.beside(location, body.to) if body.to else None
+        plan = partial(browse.plan_move, location, body.name, to)
         return context.transfer(await context.service.transfers.start(plan))
 
 
@@ -256,20 +258,17 @@ async def data_file(
     Files of this machine that JupyterLab does not show require the permission `execute`. Errors are raised before the
     first chunk.
     """
-    storage = context.service.storages.of(uri, profile)
-    await context.check_readable(path_of(uri))
-    folder, path = storage.split(uri)
-    return await outputs.pieces(storage, folder, path, offset, limit)
+    folder, path = (await _readable(context, uri, profile)).split()
+    return await outputs.pieces(folder, path, offset, limit)
 
 
 @endpoint("POST", "/uploads")
 async def begin_upload(context: Context, body: Upload) -> TransferReply:
     """Start the upload of a file in pieces. Its id is that of a transfer, which can be cancelled."""
     async with _audit(context, "begin_upload", body.uri, path=body.path):
-        storage = context.service.storages.of(body.uri, body.profile)
-        uri = browse.place_below(storage, body.uri, body.path)
+        location = browse.place_below(context.service.storages.at(body.uri, body.profile), body.path)
         upload = context.service.transfers.begin_upload(
-            storage, uri, body.bytes, overwrite=body.overwrite, modified=body.modified
+            location, body.bytes, overwrite=body.overwrite, modified=body.modified
         )
         return context.transfer(await upload)
 

@@ -24,6 +24,7 @@ from typing_extensions import TypedDict as TypedDict  # noqa: PLC0414  # pydanti
 from ..config.contents_root import ServerRoot
 from ..core.errors import PermissionDenied, UsageError
 from ..core.i18n import _
+from ..engine.data.storages import Location
 from ..engine.data.transfers import Transfer
 from ..engine.requests import parse
 from ..engine.service import JobService
@@ -96,12 +97,13 @@ class Context:
         except ValueError:  # A NUL character.
             return False
 
-    async def check_readable(self, path: Path | None) -> None:
-        """Check that the caller may read a path of this machine; None for a file elsewhere.
+    async def check_readable(self, place: Location | Path) -> None:
+        """Check that the caller may read a file or folder of this machine. Other storages check their account.
 
         Raises:
             PermissionDenied: if not.
         """
+        path = place if isinstance(place, Path) else place.path
         if path and not await self.reads_all() and not self.shows(path):
             raise PermissionDenied(
                 _("No permission to read {path}: JupyterLab does not show it.").format(path=path),

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from ..core.errors import NotFound
+from ..core.file_uri import path_of
 from ..core.i18n import _
 from ..engine.data import outputs as channels
 from ..engine.data.channels import channel_uri, open_channel
 from ..engine.data.outputs import FileChunk, Page
 from ..engine.data.transfers import Transfer, plan_download
 from ..jobs.job import Job
-from ..storage.local import path_of
 from .endpoint import Context, Json, RequestBody, Schema, TypedDict, endpoint
 
 
@@ -139,8 +139,7 @@ async def file(
 
     Errors are raised before the first chunk.
     """
-    storage, uri = open_channel(context.service.storages, job, channel)
-    return await channels.pieces(storage, uri, path, offset, limit)
+    return await channels.pieces(open_channel(context.service.storages, job, channel), path, offset, limit)
 
 
 @endpoint("GET", "/jobs/{job}/outputs/{channel}/text")
@@ -148,8 +147,7 @@ async def peek(
     context: Context, job: Job, channel: str, path: Annotated[str, "The file's path in the channel."] = ""
 ) -> Annotated[Json, Schema(FileTextReply)]:
     """Get the beginning of an output file as text."""
-    storage, uri = open_channel(context.service.storages, job, channel)
-    return await asyncio.to_thread(channels.peek, storage, uri, path)
+    return await asyncio.to_thread(channels.peek, open_channel(context.service.storages, job, channel), path)
 
 
 @endpoint("POST", "/jobs/{job}/download")
@@ -163,14 +161,14 @@ async def download(context: Context, job: Job, body: Download) -> TransferReply:
 
 async def _download(context: Context, job: Job, body: Download) -> Json:
     folder = context.path(body.folder, writable=True)
-    storage, uri = open_channel(context.service.storages, job, body.channel)
+    place = open_channel(context.service.storages, job, body.channel)
     empty = NotFound(
         _("Job {job} has no files in `{name}`.").format(job=job.id, name=body.channel),
         fix=_("Its script can write to the folder ${variable}.").format(variable=f"PAI_OUTPUT_{body.channel.upper()}"),
     )
 
     def plan() -> Transfer:
-        copy = plan_download(storage, uri, folder, body.files, overwrite=body.overwrite, nothing=empty)
+        copy = plan_download(place, folder, body.files, overwrite=body.overwrite, nothing=empty)
         copy.job, copy.channel = job.id, body.channel
         return copy
 

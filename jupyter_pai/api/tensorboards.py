@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from ..backends.tensorboards import Board, Boards
 from ..core.errors import Unsupported
+from ..core.file_uri import path_of
 from ..core.i18n import _
 from ..engine.data.channels import channel_folder, open_channel
 from ..engine.tensorboard.tensorboards import CHANNEL, TensorBoards
@@ -19,7 +20,6 @@ from ..engine.watcher.remote_event_files import event_files_of
 from ..jobs.job import Job
 from ..jobs.metrics.series import Series
 from ..jobs.state_dir import state_errors
-from ..storage.local import path_of
 from .endpoint import Context, Json, RequestBody, Schema, TypedDict, endpoint
 
 _MOST_JOBS = 20
@@ -99,12 +99,12 @@ async def start_tensorboard(context: Context, body: TensorBoardRequest) -> Annot
     # Folders of event files by job id: of remote jobs, local copies.
     folders: dict[str, Path] = {}
     for job in jobs:
-        if mirror := event_files_of(job, context.service.home.job(job.id), context.service.storages.of):
+        if mirror := event_files_of(job, context.service.home.job(job.id), context.service.storages.at):
             await asyncio.to_thread(mirror.refresh)
             folders[job.id] = mirror.folder
         elif folder := channel_folder(context.service.home, job, CHANNEL):
-            storage, uri = open_channel(context.service.storages, job, CHANNEL)
-            if await asyncio.to_thread(storage.exists, uri):
+            place = open_channel(context.service.storages, job, CHANNEL)
+            if await asyncio.to_thread(place.storage.exists, place.uri):
                 folders[job.id] = folder
 
     def on_use() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..core.errors import BackendError
+from ..core.file_uri import uri_of
 from ..core.i18n import _
 
 __all__ = ["PrivateFolder"]
@@ -25,7 +26,7 @@ class PrivateFolder:
 
     def uri(self, *names: str) -> str:
         """Return the URI of a folder in it."""
-        return self.path.joinpath(*names).as_uri() + "/"
+        return uri_of(self.path.joinpath(*names), folder=True)
 
     def create(self, *names: str) -> Path:
         """Create a folder in it that only this user can read, and return its path.

@@ -18,6 +18,7 @@ from typing import Any
 
 from ..core import contract
 from ..core.errors import PaiError, SpecError
+from ..core.file_uri import scheme_of
 from ..core.i18n import _
 
 # The fields of `JobSpec`, whose module takes long to import.
@@ -153,7 +154,7 @@ def absolute(uri: str | os.PathLike[str]) -> str:
     """Return a URI and a result of a step (`{{STEP.channel.NAME}}`) unchanged, and a path as an absolute path, from the
     current folder. A trailing slash is kept."""
     text = os.fspath(uri)
-    if "://" in text or not text or text.startswith("{{"):
+    if scheme_of(text) or not text or text.startswith("{{"):
         return text
     path = os.path.normpath(Path(text).expanduser().absolute())
     return path + "/" if text.endswith("/") and path != "/" else path

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from ..core.errors import Unsupported
+from ..core.file_uri import scheme_of, uri_of
 from .base import Client
 
 # Maximum number of entries fetched, and of completions returned.
@@ -26,7 +27,7 @@ def continuations(client: Client, text: str, *, home: str = "", profile: str = "
         PaiError: as the storage raised it.
     """
     parent = text[: text.rfind("/") + 1]
-    is_uri = "://" in text
+    is_uri = bool(scheme_of(text))
     if text.startswith(_OPAQUE):
         return []
     if text.startswith(_MODEL):
@@ -38,11 +39,13 @@ def continuations(client: Client, text: str, *, home: str = "", profile: str = "
         if is_uri or not home or matches:
             return matches
     folder = parent if is_uri or parent.startswith("/") else f"{home.rstrip('/')}/{parent}"
-    uri = folder if is_uri else f"file://{quote(folder)}"
+    uri = folder if is_uri else uri_of(folder)
 
     def fetch(after: str) -> tuple[list[str], bool]:
         reply = client.call("list_data", uri=uri, after=after, limit=_FETCHED, profile=profile)
-        names = [entry["uri"] if is_uri else parent + entry["path"] for entry in reply["entries"]]
+        top = reply["uri"]  # The folder in its canonical form, for the one that was typed.
+        paths = [entry["uri"].removeprefix(top) if is_uri else entry["path"] for entry in reply["entries"]]
+        names = [path if scheme_of(path) else parent + path for path in paths]
         # Hidden files are completed from their dot on.
         hidden = f"{text}." if text.endswith("/") else "\0"
         return [name for name in names if name.startswith(text) and not name.startswith(hidden)], reply["more"]

@@ -11,6 +11,7 @@ from typing import Any
 from ..client.base import finish_copy
 from ..client.job import JobHandle
 from ..core.errors import Conflict, UsageError
+from ..core.file_uri import scheme_of, uri_of
 from ..core.i18n import _, ngettext
 from ..core.text import show_size
 from .console import CommandContext, Commands
@@ -125,7 +126,7 @@ def _mkdir(ctx: CommandContext, options: Options) -> None:
 
 def _uri(ctx: CommandContext, text: str) -> str:
     """Return a URI unchanged, and a path as a `file://` URI."""
-    return text if "://" in text else ctx.caller.path(text).as_uri() + "/" * text.endswith("/")
+    return text if scheme_of(text) else uri_of(ctx.caller.path(text), folder=text.endswith("/"))
 
 
 def _file_time(seconds: float) -> str:

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from ..backends.base import Capability
+from ..core.errors import BadInput
+from ..core.file_uri import local_path
 from ..core.i18n import _
 from ..jobs.job import Job
 from ..jobs.state_dir import Home
@@ -62,11 +65,17 @@ def _written_by_jobs(plan: SubmitPlan, store: Store, paths: Iterable[str]) -> It
         return
     jobs, _total = store.jobs.page(JobFilter(limit=_MOST_JOBS, notebook=notebook))
     uris = {uri for job in jobs for uri in (*job.outputs.values(), job.spec.output_path) if uri}
-    places = [Path(os.path.realpath(uri.removeprefix("file://"))) for uri in uris if uri.startswith(("/", "file://"))]
+    places = [Path(os.path.realpath(path)) for uri in uris if (path := _local_path(uri)).startswith("/")]
     for path in paths:
         real = Path(os.path.realpath(os.path.join(plan.spec.source.folder, path)))
         if any(real.is_relative_to(place) for place in places):
             yield path
+
+
+def _local_path(uri: str) -> str:
+    with suppress(BadInput):  # That of an earlier release.
+        return local_path(uri)
+    return ""
 
 
 def _with_reason(plan: SubmitPlan, earlier: Job, changed: list[str]) -> SubmitPlan:

@@ -22,13 +22,14 @@ from ..config.settings import Profile
 from ..config.toml_file import user_file
 from ..core import filesystem
 from ..core.errors import PaiError
+from ..core.file_uri import scheme_of
 from ..core.i18n import _
 from ..jobs.state_dir import Home, room_fix
 from ..jobs.store.store import Store
 from ..storage import load_storages
 from ..storage.base import Storage
 from .audit_log import Audit
-from .data.storages import Storages
+from .data.storages import Location, Storages
 from .profiles import Profiles
 
 _T = TypeVar("_T")
@@ -94,22 +95,22 @@ def _storages(backend: Backend, storages: Storages, profile: Profile) -> list[Fi
     the profile's other storages can be listed."""
     try:
         uri = asyncio.run(_closing(backend.input_uri()))
-        findings = [_written(storages.of(uri, profile.name), uri)] if uri else []
+        findings = [_written(storages.at(uri, profile.name))] if uri else []
     except PaiError as error:
         return [Finding("bad", _("storage"), error.message, error.fix)]
-    others = (storage for storage in storages.of_profile(profile) if storage.scheme != uri.partition("://")[0])
+    others = (storage for storage in storages.of_profile(profile) if storage.scheme != scheme_of(uri))
     return findings + [finding for storage in others for finding in _listed(storage)]
 
 
-def _written(storage: Storage, uri: str) -> Finding:
-    name = f".doctor-{secrets.token_hex(8)}"
-    storage.put(b"Test file of `jupyter pai doctor`.\n", uri + name)
+def _written(folder: Location) -> Finding:
+    storage, name = folder.storage, f".doctor-{secrets.token_hex(8)}"
+    storage.put(b"Test file of `jupyter pai doctor`.\n", folder.join(name).uri)
     try:
-        with storage.open(uri, name) as file:
+        with storage.open(folder.uri, name) as file:
             file.read(0, file.file.size)
     finally:
-        storage.delete(uri + name)
-    return Finding("ok", _("storage"), _("{uri} can be read and written").format(uri=uri))
+        storage.delete(folder.join(name).uri)
+    return Finding("ok", _("storage"), _("{uri} can be read and written").format(uri=folder.uri))
 
 
 def _listed(storage: Storage) -> list[Finding]:

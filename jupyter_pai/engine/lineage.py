@@ -9,11 +9,11 @@ from difflib import get_close_matches
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from ..backends.base import Capability
 from ..config.settings import ProfileSettings
 from ..core.errors import Conflict, SpecError
+from ..core.file_uri import local_path
 from ..core.i18n import _
 from ..jobs import names as job_name
 from ..jobs.job import Job
@@ -66,18 +66,16 @@ def checkpoints(job: Job, storages: Storages) -> str:
             _("Job {job} is active, so its checkpoints may be incomplete.").format(job=job.id),
             fix=_("Stop it first: %pai stop {job}").format(job=job.id),
         )
-    uri = ""
-    if CHANNEL in job.outputs:
-        storage, uri = open_channel(storages, job, CHANNEL)
-    if not uri or not storage.list(uri):
+    place = open_channel(storages, job, CHANNEL) if CHANNEL in job.outputs else None
+    if place is None or not place.storage.list(place.uri):
         fix = _("Write them to the folder in PAI_OUTPUT_CHECKPOINTS. To start over: %pai rerun {job}")
         if job.resumed_from:
             fix = _("Resume the job before it: %pai rerun {job} --resume")
         raise Conflict(
-            _("Job {job} has no checkpoints in {place}.").format(job=job.id, place=uri or "-"),
+            _("Job {job} has no checkpoints in {place}.").format(job=job.id, place=place.uri if place else "-"),
             fix=fix.format(job=job.resumed_from or job.id),
         )
-    return uri
+    return place.uri
 
 
 def rerun_request(earlier: Job, rerun: Rerun, profiles: Profiles) -> SubmitRequest:
@@ -132,7 +130,7 @@ def used_jobs(spec: JobSpec, home: Home) -> set[str]:
     """Return the jobs whose folders have inputs or outputs of a spec. They cannot be deleted while it runs."""
     jobs: set[str] = set()
     for uri in filter(None, (*spec.inputs.values(), *spec.outputs.values(), spec.output_path)):
-        path = unquote(uri.removeprefix("file://")) if uri.startswith("file://") else uri
+        path = local_path(uri)
         # Both the path and its target: a link in a job's folder is removed with the folder.
         for place, root in ((os.path.normpath(path), home.jobs), (os.path.realpath(path), os.path.realpath(home.jobs))):
             if Path(place).is_relative_to(root):

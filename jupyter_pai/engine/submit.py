@@ -366,8 +366,8 @@ class Submitter:
     async def _upload_code(self, plan: SubmitPlan, job: Job, held: Reservation) -> None:
         code = plan.packed
         if code.files and (uri := await plan.backend.code_place(job, held.folder)):
-            storage = self.storages.of(uri, plan.profile.name)
-            await asyncio.to_thread(upload_code, storage, uri, code.archive, code.hashes)
+            place = self.storages.at(uri, plan.profile.name)
+            await asyncio.to_thread(upload_code, place, code.archive, code.hashes)
 
     async def _launch(self, plan: SubmitPlan, job: Job, held: Reservation, values: Mapping[str, Secret]) -> Job:
         """Start a stored job and follow it."""

@@ -24,6 +24,7 @@ from ..config.policy import Policy
 from ..config.settings import Profile
 from ..core.errors import ArgumentsRefused, SpecError, Unconfirmed
 from ..core.field_errors import fields
+from ..core.file_uri import local_path
 from ..core.i18n import _
 from ..core.text import parse_size
 from ..jobs.job import Job, JobStatus, now
@@ -292,5 +293,5 @@ def _excluded(spec: JobSpec, state_dir: Path) -> dict[str, str]:
     """Return the folders of this machine that are not packed (inputs, outputs, the state folder), with the reasons."""
     uris: dict[str, str] = dict.fromkeys(spec.inputs.values(), _("an input of the job"))
     uris |= dict.fromkeys([*spec.outputs.values(), spec.output_path], _("an output of the job"))
-    paths = {uri.removeprefix("file://").rstrip("/"): reason for uri, reason in uris.items()}
+    paths = {local_path(uri).rstrip("/"): reason for uri, reason in uris.items()}
     return {path: paths[path] for path in filter(os.path.isdir, paths)} | {str(state_dir): _("jobs and their data")}

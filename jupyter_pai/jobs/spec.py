@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, model_validator
 
 from ..core import contract
 from ..core.errors import SpecError
@@ -17,11 +16,10 @@ from ..core.field_errors import FieldError, validation_errors
 from ..core.i18n import N_, _
 from ..core.secret import is_secret_name, is_variable
 from .limits import check_sizes
+from .values import STORED as STORED, Place, Texts as Texts, Words  # noqa: PLC0414
 
 # A size in bytes with an optional unit, or an empty text.
 SIZE = r"^(\d+(\.\d+)?\s*([KMGT]i?)?B?)?$"
-# Validation context for stored values, which were checked when they were submitted.
-STORED = object()
 # Fields that select the machine of an instance.
 RESOURCES = ("instance_type", "cpu", "gpu", "memory")
 
@@ -77,32 +75,6 @@ class Source(Value):
             if path.is_absolute() or ".." in path.parts or not path.name or "\0" in name:
                 raise FieldError("files", _("`{name}` is not a path inside the folder.").format(name=name))
         return self
-
-
-def _texts(value: object, info: ValidationInfo) -> object:
-    """Convert the values of hyperparameters and labels to text (`contract.text`), and drop None."""
-    if not isinstance(value, dict) or info.context is STORED:
-        return value
-    pairs = ((str(name), contract.text(item)) for name, item in value.items())
-    return {name: text for name, text in pairs if text is not None}
-
-
-Texts = Annotated[dict[str, str], BeforeValidator(_texts)]
-
-
-def _words(value: object) -> object:
-    """Split a text into words as a shell does, and convert numbers in a list to text."""
-    if isinstance(value, str):
-        try:
-            return shlex.split(value)
-        except ValueError as error:
-            raise ValueError(_("cannot be split into words: {error}").format(error=error)) from None
-    if isinstance(value, (list, tuple)):
-        return [str(item) if isinstance(item, (int, float, Path)) else item for item in value]
-    return value
-
-
-Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 
 
 class Role(Value):
@@ -178,11 +150,13 @@ class JobSpec(Value):
             "Arguments passed to the script unchanged, after the hyperparameters. A text is split into words."
         ),
     )
-    inputs: dict[str, str] = Field({}, title=N_("Inputs"), description=N_("Input channels: name to URI or local path."))
-    outputs: dict[str, str] = Field(
+    inputs: dict[str, Place] = Field(
+        {}, title=N_("Inputs"), description=N_("Input channels: name to URI or local path.")
+    )
+    outputs: dict[str, Place] = Field(
         {}, title=N_("Outputs"), description=N_("Output channels with their own location: name to URI.")
     )
-    output_path: str = Field(
+    output_path: Place = Field(
         "",
         title=N_("Output folder"),
         description=N_("URI that is mounted as /ml/output and receives all other output channels."),

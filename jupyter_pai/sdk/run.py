@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from ..client.base import Client, progress_printer
 from ..client.interrupts import explain_submit, new_key
 from ..client.job import JobHandle, wait_for_success
 from ..client.printing import print_line
+from ..core import file_uri
 from ..core.i18n import _
 from .target import Target
 
@@ -53,4 +53,4 @@ def timestamped(prefix: str) -> str:
 
 def local_path(uri: str) -> str:
     """Return the path of a ``file://`` URI, and other URIs unchanged."""
-    return unquote(urlsplit(uri).path) if uri.startswith("file://") else uri
+    return file_uri.local_path(uri) or uri

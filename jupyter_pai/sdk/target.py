@@ -12,6 +12,7 @@ from ..client.base import Client, finish_copy, progress_printer
 from ..client.parameters import absolute
 from ..client.printing import print_line
 from ..core.errors import SourceError
+from ..core.file_uri import local_path
 from ..core.i18n import _
 
 __all__ = ["ARCHIVES", "Target", "absolute", "code_folder", "unpack"]
@@ -72,8 +73,8 @@ def code_folder(source: str | Path | None, target: Target) -> Iterator[str]:
         SourceError: if the archive is invalid.
     """
     uri = absolute(source or ".")
-    if "://" not in uri or uri.startswith("file://"):
-        yield uri.removeprefix("file://")
+    if path := local_path(uri):
+        yield path
         return
     from tempfile import TemporaryDirectory
 

@@ -16,7 +16,7 @@ from typing import ClassVar, NamedTuple, Self
 
 from ..config.settings import ProfileSettings
 from ..core.cleanup import on_failure
-from ..core.errors import Conflict, EngineError, NotFound, PaiError
+from ..core.errors import BadInput, Conflict, EngineError, NotFound, PaiError
 from ..core.i18n import _
 from .staging import Staging, check_targets, walk
 
@@ -85,6 +85,19 @@ class Storage(ABC):
         """Return whether the account of a profile is the one for a URI, such as by its host. Sends no requests."""
         return True
 
+    @classmethod
+    def canonical(cls, uri: str) -> str:
+        """Return the one notation of a URI, by which it is checked and opened. Its scheme is that of this storage, in
+        any case. Sends no requests. Overridden if URIs have more parts than a host and a path of plain names.
+
+        Raises:
+            BadInput: if the URI is invalid.
+        """
+        host, slash, path = uri.partition("://")[2].partition("/")
+        names = path.strip("/")
+        check_names(uri, "/".join(filter(None, (host, names))))
+        return f"{cls.scheme}://{host}{slash}{names}" + "/" * (bool(names) and path.endswith("/"))
+
     async def roots(self) -> Sequence[str]:
         """Return the URIs of the top folders to browse. Runs in an event loop and must not block.
         Empty if unknown.
@@ -123,7 +136,7 @@ class Storage(ABC):
 
     def join(self, uri: str, path: str) -> str:
         """Return the URI of a path below a folder."""
-        return f"{uri.rstrip('/')}/{path}"
+        return uri + "/" * (not uri.endswith("/")) + path
 
     def split(self, uri: str) -> tuple[str, str]:
         """Return the URI of the parent folder and the path in it, which is empty for a root."""
@@ -318,6 +331,19 @@ class Storage(ABC):
                     fix=_("Choose other files."),
                 )
         return [there[path] for path in dict.fromkeys(files)]
+
+
+def check_names(uri: str, path: str) -> None:
+    """Check that a path in a URI has only names that no server or library changes.
+
+    Raises:
+        BadInput: if a name is empty, ``.`` or ``..``, or has a NUL character.
+    """
+    if path and ("\0" in path or {"", ".", ".."} & {*path.split("/")}):
+        raise BadInput(
+            _("`{uri}` contains an empty name, `.`, `..` or NUL.").format(uri=uri if uri.isprintable() else ascii(uri)),
+            fix=_("Pass the URI of the file itself: folder/file."),
+        )
 
 
 def _report(progress: Progress, before: int, whole: int, done: int, _size: int) -> None:

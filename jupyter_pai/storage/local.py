@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, ClassVar
-from urllib.parse import quote, unquote, urlsplit
 
+from ..core import file_uri
 from ..core.errors import Conflict, NotFound
 from ..core.filesystem import open_folder
 from ..core.i18n import _
@@ -29,8 +29,12 @@ class LocalStorage(Storage):
 
     scheme: ClassVar[str] = "file"
 
+    @classmethod
+    def canonical(cls, uri: str) -> str:
+        return file_uri.canonical(uri)
+
     async def roots(self) -> Sequence[str]:
-        return (f"{Path.home().as_uri()}/",)
+        return (file_uri.uri_of(Path.home(), folder=True),)
 
     def stat(self, uri: str) -> File | None:
         path = _path(uri)
@@ -67,13 +71,12 @@ class LocalStorage(Storage):
             raise NotFound(_("`{path}` cannot be read: {why}.").format(path=path, why=why)) from None
 
     def join(self, uri: str, path: str) -> str:
-        return super().join(uri, quote(os.fsencode(path)))
+        return file_uri.uri_of(f"{_path(uri)}/{path}")
 
     def split(self, uri: str) -> tuple[str, str]:
-        if not _path(uri).name:
-            return uri, ""
-        folder, path = super().split(uri)
-        return folder, unquote(path)
+        path = _path(uri)
+        name = path.name and path.name + "/" * uri.endswith("/")
+        return file_uri.uri_of(path.parent, folder=True), name
 
     def put(self, source: Path | bytes, uri: str, *, overwrite: bool = False, progress: Progress | None = None) -> File:
         target = _path(uri)
@@ -238,13 +241,8 @@ class _LocalFile(OpenFile):
         os.close(self._descriptor)
 
 
-def path_of(uri: str) -> Path | None:
-    """Return the path of a ``file://`` URI, or None for any other URI."""
-    return _path(uri) if uri[:5].lower() == "file:" else None
-
-
 def _path(uri: str) -> Path:
-    return Path(unquote(urlsplit(uri).path))
+    return Path(file_uri.local_path(uri))
 
 
 def _inside(top: str, path: str) -> str:

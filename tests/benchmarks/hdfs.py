@@ -14,6 +14,7 @@ from hdfs import InsecureClient
 
 from jupyter_pai.cloud.hadoop import HdfsSettings
 from jupyter_pai.engine.data.browse import describe
+from jupyter_pai.engine.data.storages import Location
 from jupyter_pai.storage.hdfs.storage import HdfsStorage
 
 from ..fakes.webhdfs import WebHdfsServer, web_hdfs
@@ -104,7 +105,7 @@ def first_rows() -> Iterator[Row]:
         took = []
         for _round in range(10):
             begun = time.perf_counter()
-            page = describe(lab.storage, f"{lab.server.uri}folder/", "", 1000, recursive=False)
+            page = describe(Location(lab.storage, f"{lab.server.uri}folder/"), "", 1000, recursive=False)
             took.append(time.perf_counter() - begun)
             assert (len(page["entries"]), page["more"]) == (1000, True)
         slowest = max(took) * 1000

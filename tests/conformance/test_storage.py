@@ -105,5 +105,5 @@ class TestOldHdfsBehindAGateway(TestHdfs):
 
 def test_unknown_scheme_is_named(tmp_path: Path) -> None:
     with pytest.raises(Unsupported, match="gopher://x") as caught:
-        Storages(Profiles(Home(tmp_path))).of("gopher://x")
+        Storages(Profiles(Home(tmp_path))).at("gopher://x")
     assert "file://" in caught.value.fix

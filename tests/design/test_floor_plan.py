@@ -122,6 +122,22 @@ def test_traitlets_is_imported_by_server_and_widgets_only() -> None:
             assert "traitlets" not in path.read_text("utf-8"), name
 
 
+def test_one_module_reads_and_makes_file_uris() -> None:
+    """A second reader may find another path in the same URI."""
+    # The code in jobs has the standard library only.
+    exceptions = {"core.file_uri", "backends.runtime.in_place"}
+    ways = {"as_uri", "url2pathname", "pathname2url"}
+    for name, path in modules().items():
+        found = {
+            (node.lineno, word)
+            for node in ast.walk(ast.parse(path.read_text("utf-8")))
+            if isinstance(node, (ast.Attribute, ast.Name, ast.Constant))
+            for word in [getattr(node, "attr", getattr(node, "id", getattr(node, "value", "")))]
+            if isinstance(word, str) and (word in ways or word.lower().startswith("file://"))
+        }
+        assert name in exceptions or not found, name
+
+
 def test_files_are_at_most_400_lines() -> None:
     lengths = {name: len(path.read_text("utf-8").splitlines()) for name, path in modules().items()}
     assert {name: lines for name, lines in lengths.items() if lines > 400} == {}

@@ -169,7 +169,7 @@ class TestNeighbourWithAPassword(RemoteBackendPromises):
     async def test_token_that_it_forgot_asks_for_a_login(self, bench: Bench, shared: Path) -> None:
         note = Place(shared).read()
         with start(shared, "--user", "ada", NEIGHBOUR_PASSWORD=PASSWORD) as process:
-            for call in (bench.backend.instance_types(), bench.storages.of("neighbour://a/", "bench").roots()):
+            for call in (bench.backend.instance_types(), bench.storages.at("neighbour://a/", "bench").storage.roots()):
                 with pytest.raises(errors.CredentialsError, match="does not know this token") as caught:
                     await call
                 assert "profile login" in caught.value.fix

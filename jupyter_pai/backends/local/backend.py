@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from ...config.settings import ProfileSettings
 from ...core.errors import BadInput, Unsupported
 from ...core.field_errors import fields
+from ...core.file_uri import uri_of
 from ...core.host import boot_id
 from ...core.i18n import N_, _, ngettext
 from ...core.secret import Secret
@@ -133,7 +134,7 @@ class LocalBackend(Backend):
                 text.format(file=file, line=line, folder=place, reason=reason)
                 for file, line, place in workspace.fixed_paths()
             ]
-        outputs = {name: path.as_uri() + "/" for name, path in output_folders(job.spec, folder).items()}
+        outputs = {name: uri_of(path, folder=True) for name, path in output_folders(job.spec, folder).items()}
         return Prepared(outputs, tuple(notes), remote_id=job.id)
 
     def _workspace(self, job: Job, folder: JobFolder, engine: str) -> Workspace:

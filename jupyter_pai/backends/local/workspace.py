@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ...core import contract
 from ...core.errors import BadInput
+from ...core.file_uri import is_here, local_path
 from ...core.i18n import _, language
 from ...jobs.job import Job
 from ...jobs.spec import JobSpec
@@ -368,22 +369,13 @@ def file_path(uri: str) -> Path:
     """Return the local path of a URI or path.
 
     Raises:
-        BadInput: for a URI that is not local, or a relative path.
+        BadInput: for a URI that is not local or is invalid, or a relative path.
     """
-    from urllib.parse import unquote, urlsplit
-
-    path = uri
-    if "://" in uri:
-        try:
-            parts = urlsplit(uri)
-        except ValueError as error:
-            raise BadInput(_("Invalid URI `{uri}`: {error}.").format(uri=uri, error=error)) from None
-        if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
-            raise BadInput(
-                _("The local backend cannot access `{uri}`.").format(uri=uri),
-                fix=_("Pass a local path or a file:// URI."),
-            )
-        path = unquote(parts.path)
+    if not is_here(uri):
+        raise BadInput(
+            _("The local backend cannot access `{uri}`.").format(uri=uri), fix=_("Pass a local path or a file:// URI.")
+        )
+    path = local_path(uri)
     if not path.startswith("/") or "\0" in path:
         raise BadInput(
             _("`{uri}` is not an absolute path.").format(uri=uri), fix=_("Pass a local path or a file:// URI.")

@@ -30,8 +30,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
+from ...core.file_uri import local_path, uri_of
 from ...core.filesystem import modified, network_kind, replace_file
 from ...jobs.job import Job
 from ...jobs.spec import STORED, JobSpec
@@ -42,14 +42,12 @@ __all__ = ["End", "JobFiles", "Rank", "SharedFolder", "folder_uri", "path_of"]
 
 def path_of(uri: str) -> str:
     """Return the path of a ``file://`` URI, or of a path; empty for other URIs."""
-    if uri.startswith("file://"):
-        return unquote(urlsplit(uri).path)
-    return "" if "://" in uri else os.path.expanduser(uri)
+    return os.path.expanduser(local_path(uri))
 
 
 def folder_uri(uri: str) -> str:
     """Return the URI of a folder that is given by its URI or its path."""
-    return Path(path_of(uri)).as_uri() + "/"
+    return uri_of(path_of(uri), folder=True)
 
 
 @dataclass(frozen=True)

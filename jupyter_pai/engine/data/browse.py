@@ -2,179 +2,174 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ...core.errors import BadInput, NotFound, Unsupported, UsageError
+from ...core.errors import BadInput, NotFound, UsageError
 from ...core.i18n import _
-from ...storage.base import File, Progress, Storage
+from ...storage.base import File, Progress
 from ...storage.staging import read_errors, walk
+from .storages import Location
 from .transfers import Transfer, plan_download
 
 
-def describe(storage: Storage, uri: str, after: str, most: int, *, recursive: bool) -> dict[str, Any]:
-    """Return a page of the files and folders at a URI, as JSON (`DataFolder`). May block.
+def describe(
+    location: Location, after: str, most: int, *, recursive: bool, shows: Callable[[Path | None], bool] | None = None
+) -> dict[str, Any]:
+    """Return a page of the files and folders at a location, as JSON (`DataFolder`), without those on this machine that
+    `shows` rejects by their path. May block.
 
     Raises:
-        NotFound: if the URI does not exist.
+        NotFound: if nothing is there.
     """
-    entry = _stat(storage, uri)
-    top = _folder(storage, uri) if entry.is_folder else storage.split(uri)[0]
+    entry, storage = _stat(location), location.storage
+    top = location.folder if entry.is_folder else location.split()[0]
     if not entry.is_folder:
         files = [entry]
     elif recursive:
-        files = [file for file in storage.list(top) if file.path > after]
+        files = [file for file in storage.list(top.uri) if file.path > after]
     else:
-        files = storage.entries(top, after, most + 1)
+        files = storage.entries(top.uri, after, most + 1)
+    places = [(file, top.join(file.path)) for file in files[:most]]
     return {
-        "uri": top,
-        "parents": _parents(storage, top),
+        "uri": top.uri,
+        "parents": _parents(top),
         "entries": [
             {
                 "path": file.path,
-                "uri": storage.join(top, file.path),
+                "uri": place.uri,
                 "bytes": file.size,
                 "modified": file.modified,
                 "is_folder": file.is_folder,
                 "problem": file.problem,
             }
-            for file in files[:most]
+            for file, place in places
+            if shows is None or shows(place.path)
         ],
         "more": len(files) > most,
     }
 
 
-def _parents(storage: Storage, uri: str) -> list[dict[str, str]]:
-    """Return the parent folders of a URI, from the root down to the folder itself."""
+def _parents(folder: Location) -> list[dict[str, str]]:
+    """Return the folders above a folder, from the root down to the folder itself."""
     parents: list[dict[str, str]] = []
     while True:
-        above, name = storage.split(uri)
-        parents.insert(0, {"name": name.rstrip("/") or uri, "uri": uri})
-        if not name or above == uri:
+        above, name = folder.split()
+        parents.insert(0, {"name": name.rstrip("/") or folder.uri, "uri": folder.uri})
+        if not name or above == folder:
             return parents
-        uri = above
+        folder = above
 
 
-def place_below(storage: Storage, uri: str, path: str) -> str:
-    """Return the URI of a path inside a folder. The path is plain text, not percent-encoded.
+def place_below(location: Location, path: str) -> Location:
+    """Return the location of a path inside a folder. The path is plain text, not percent-encoded.
 
     Raises:
         BadInput: if the path leaves the folder.
     """
     if not path:
-        return uri
+        return location
     if "\0" in path or any(part in ("", ".", "..") for part in path.removesuffix("/").split("/")):
         raise BadInput(_("`{path}` cannot be the path of a file.").format(path=path), fix=_("Use folder/file."))
-    return storage.join(_folder(storage, uri), path)
+    return location.join(path)
 
 
-def measure(storage: Storage, uri: str) -> dict[str, Any]:
-    """Return the number of files at a URI and their total bytes. May block.
+def measure(location: Location) -> dict[str, Any]:
+    """Return the number of files at a location and their total bytes. May block.
 
     Raises:
-        NotFound: if the URI does not exist.
+        NotFound: if nothing is there.
     """
-    entry = _stat(storage, uri)
-    uri = _folder(storage, uri) if entry.is_folder else uri
-    files = storage.list(uri) if entry.is_folder else [entry]
+    entry = _stat(location)
+    location = location.folder if entry.is_folder else location
+    files = location.storage.list(location.uri) if entry.is_folder else [entry]
     return {
-        "uri": uri,
+        "uri": location.uri,
         "is_folder": entry.is_folder,
         "files": len(files),
         "bytes": sum(file.size for file in files),
     }
 
 
-def plan_data_get(storage: Storage, *, uri: str, path: Path, overwrite: bool) -> Transfer:
+def plan_data_get(location: Location, *, path: Path, overwrite: bool) -> Transfer:
     """Plan a download into a folder: of a file under its name, or of the content of a folder.
 
     Raises:
-        NotFound: if the URI does not exist.
+        NotFound: if nothing is there.
         Conflict: if files exist in the target folder.
     """
-    is_folder = _stat(storage, uri).is_folder
-    top, name = (_folder(storage, uri), "") if is_folder else storage.split(uri)
-    return plan_download(storage, top, path, [name] if name else None, overwrite=overwrite, nothing=_missing(uri))
+    top, name = (location.folder, "") if _stat(location).is_folder else location.split()
+    return plan_download(top, path, [name] if name else None, overwrite=overwrite, nothing=_missing(location))
 
 
-def plan_put(storage: Storage, *, uri: str, path: Path, overwrite: bool) -> Transfer:
-    """Plan an upload: of a local file to a URI or into the folder of that URI, or of the content of a local folder.
+def plan_put(location: Location, *, path: Path, overwrite: bool) -> Transfer:
+    """Plan an upload: of a local file to a location or into that folder, or of the content of a local folder.
 
     Raises:
         BadInput: if it cannot be read.
         Conflict: if a target file exists.
     """
+    storage = location.storage
     if path.is_dir():
-        target = _folder(storage, uri)
+        target = location.folder
         files = walk(path)
         if not overwrite:
-            storage.check_free(target, [name for name, _bytes in files])
+            storage.check_free(target.uri, [name for name, _bytes in files])
         return Transfer(
             "put",
-            target,
+            target.uri,
             str(path),
             files=len(files),
             bytes=sum(size for _path, size in files),
-            work=lambda progress: storage.put_tree(path, target, overwrite=overwrite, progress=progress),
+            work=lambda progress: storage.put_tree(path, target.uri, overwrite=overwrite, progress=progress),
         )
-    entry = storage.stat(uri)
-    target = storage.join(_folder(storage, uri), path.name) if uri.endswith("/") or (entry and entry.is_folder) else uri
+    entry = storage.stat(location.uri)
+    target = location.join(path.name) if location.is_folder or (entry and entry.is_folder) else location
     if not overwrite:
-        folder, name = storage.split(target)
-        storage.check_free(folder, [name])
+        folder, name = target.split()
+        storage.check_free(folder.uri, [name])
 
     def work(progress: Progress) -> int:
-        storage.put(path, target, overwrite=overwrite, progress=progress)
+        storage.put(path, target.uri, overwrite=overwrite, progress=progress)
         return 1
 
     with read_errors(path):
         size = path.stat().st_size
-    return Transfer("put", target, str(path), 1, size, work)
+    return Transfer("put", target.uri, str(path), 1, size, work)
 
 
-def plan_remove(storage: Storage, uri: str) -> Transfer:
+def plan_remove(location: Location) -> Transfer:
     """Plan the removal of a file, or of a folder if the URI ends with a slash."""
-    return Transfer("remove", uri, "", 0, 0, lambda _progress: storage.delete(uri))
+    return Transfer("remove", location.uri, "", 0, 0, lambda _progress: location.storage.delete(location.uri))
 
 
-def plan_move(storage: Storage, uri: str, name: str, to: str) -> Transfer:
-    """Plan to rename a file or folder (`name`), or to move it to another URI of the same storage (`to`). May block.
+def plan_move(location: Location, name: str, to: Location | None) -> Transfer:
+    """Plan to rename a file or folder (`name`), or to move it to another place in the same storage (`to`). May block.
 
     Raises:
         UsageError: if neither or both are given.
         BadInput: if the name is invalid.
-        Unsupported: if the target is in another storage.
     """
-    if bool(name) == bool(to):
+    if bool(name) == (to is not None):
         raise UsageError(_("Give either a new name or a new URI."))
-    is_folder = uri.endswith("/")
     if name and "/" in name:
         raise BadInput(_("Invalid name `{name}`: it has a slash.").format(name=name), fix=_("Choose another name."))
-    if name:
-        target = place_below(storage, storage.split(uri)[0], name)
-    elif to.partition("://")[0].lower() != storage.scheme:
-        raise Unsupported(
-            _("{uri} and {target} are in different storages.").format(uri=uri, target=to),
-            fix=_("Copy it by way of this machine: %pai get, %pai put; then remove it."),
-        )
+    if to is None:
+        target = place_below(location.split()[0], name)
     else:
-        target = to if is_folder or not to.endswith("/") else storage.join(to, storage.split(uri)[1])
-    if is_folder:
-        target = _folder(storage, target)
-    return Transfer("move", uri, target, 0, 0, lambda progress: storage.move(uri, target, progress=progress))
+        target = to if location.is_folder or not to.is_folder else to.join(location.split()[1])
+    goal = (target.folder if location.is_folder else target).uri
+    move = location.storage.move
+    return Transfer("move", location.uri, goal, 0, 0, lambda progress: move(location.uri, goal, progress=progress))
 
 
-def _folder(storage: Storage, uri: str) -> str:
-    """Return the URI with a slash at its end."""
-    return storage.join(uri, "")
-
-
-def _stat(storage: Storage, uri: str) -> File:
-    entry = storage.stat(uri)
+def _stat(location: Location) -> File:
+    entry = location.storage.stat(location.uri)
     if entry is None:
-        raise _missing(uri)
+        raise _missing(location)
     return entry
 
 
-def _missing(uri: str) -> NotFound:
-    return NotFound(_("{uri} does not exist.").format(uri=uri), fix=_("List the files: %pai ls URI"))
+def _missing(location: Location) -> NotFound:
+    return NotFound(_("{uri} does not exist.").format(uri=location.uri), fix=_("List the files: %pai ls URI"))

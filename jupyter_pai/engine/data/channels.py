@@ -6,12 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...core.errors import NotFound
+from ...core.file_uri import path_of, uri_of
 from ...core.i18n import _
 from ...jobs.job import Job
 from ...jobs.state_dir import Home
-from ...storage.base import Storage
-from ...storage.local import ChannelStorage, path_of
-from .storages import Storages
+from ...storage.local import ChannelStorage
+from .storages import Location, Storages
 
 
 def channel_uri(job: Job, channel: str) -> str:
@@ -34,8 +34,8 @@ def channel_folder(home: Home, job: Job, channel: str) -> Path | None:
     return path and home.job(job.id).channel(channel, path)
 
 
-def open_channel(storages: Storages, job: Job, channel: str) -> tuple[Storage, str]:
-    """Return the storage of an output channel, and the URI of the channel for it.
+def open_channel(storages: Storages, job: Job, channel: str) -> Location:
+    """Return the location of an output channel.
 
     Raises:
         NotFound: if the job does not have it.
@@ -43,5 +43,5 @@ def open_channel(storages: Storages, job: Job, channel: str) -> tuple[Storage, s
     """
     uri = channel_uri(job, channel)
     if folder := channel_folder(storages.profiles.home, job, channel):
-        return ChannelStorage(), f"{folder.as_uri()}/"
-    return storages.of(uri, job.profile), uri
+        return Location(ChannelStorage(), uri_of(folder, folder=True))
+    return storages.at(uri, job.profile)

@@ -19,20 +19,20 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote, urlsplit
 
 from ...backends.base import Backend, Capability
 from ...core.cancellation import check, check_progress
 from ...core.errors import BadInput, NotFound, PaiError, SpecError, Unsupported
+from ...core.file_uri import is_here, local_path, uri_of
 from ...core.filesystem import replace_file
 from ...core.i18n import _
 from ...core.lease import Lease
 from ...jobs.datasets import is_dataset
 from ...jobs.spec import JobSpec
 from ...jobs.state_dir import Home, state_errors
-from ...storage.base import Progress, Storage
+from ...storage.base import Progress
 from ...storage.staging import read_errors, walk
-from .storages import Storages
+from .storages import Location, Storages
 
 # Characters of a digest that names data.
 _LENGTH = 32
@@ -76,7 +76,7 @@ def staging_plan(
                 text.format(channel=channel, name=backend.name, uri=uri),
                 fix=_("Submit to the platform that keeps it, or give the path or URI of its data."),
             ).at(f"inputs.{channel}")
-        is_local = "://" not in uri or uri.startswith("file://")
+        is_local = is_here(uri)
         if is_local != runs_here and not (is_local and backend.can_read(uri)):
             channels.append(channel)
             with input_errors(channel):
@@ -149,55 +149,56 @@ async def stage_inputs(
 
 def _send(storages: Storages, uri: str, base: str, profile: str, progress: Progress) -> str:
     path = path_of(uri)
-    storage = storages.of(base, profile)
+    place = storages.at(base, profile)
     digest = fingerprint(path, storages.profiles.home)
     if path.is_dir():
-        return _send_folder(storage, path, base, digest, progress)
-    target = storage.join(storage.join(base, digest), path.name)
-    if not storage.stat(target):
-        storage.put(path, target, overwrite=True, progress=progress)
-    return target
+        return _send_folder(place, path, digest, progress)
+    target = place.join(digest).join(path.name)
+    if not target.storage.stat(target.uri):
+        target.storage.put(path, target.uri, overwrite=True, progress=progress)
+    return target.uri
 
 
 def _fetch(storages: Storages, uri: str, _base: str, profile: str, progress: Progress) -> str:
-    storage = storages.of(uri, profile)
-    entry = storage.stat(uri)
+    source = storages.at(uri, profile)
+    storage, entry = source.storage, source.storage.stat(source.uri)
     if entry is None:
         raise NotFound(_("{uri} does not exist.").format(uri=uri), fix=_("List the files: %pai ls URI"))
-    top, files = storage.join(uri, ""), None
+    top, files = source.folder, None
     if entry.is_folder:
-        content = [file for file in storage.list(top) if not file.problem]
+        content = [file for file in storage.list(top.uri) if not file.problem]
     else:
-        top, name = storage.split(uri)
+        top, name = source.split()
         content, files = [entry], [name]
     versions = [[file.path, file.size, file.version] for file in content]
-    key = hashlib.sha256(json.dumps([uri, versions]).encode()).hexdigest()[:_LENGTH]
+    key = hashlib.sha256(json.dumps([source.uri, versions]).encode()).hexdigest()[:_LENGTH]
     folder = storages.profiles.home.inputs / key
     data, ready = folder / "data", folder / "ready"
     with state_errors(folder.parent), _locked(Lease(folder.with_name(f"{key}.lock"))):
         if not ready.exists():
-            storage.get_tree(top, data, files, overwrite=True, progress=progress)
+            storage.get_tree(top.uri, data, files, overwrite=True, progress=progress)
             data.mkdir(exist_ok=True)
             for path, _size in walk(data):
                 os.chmod(data / path, 0o400)  # A job must not change the input of the next one.
         ready.write_text(uri, "utf-8")  # Its modification time is when the input was last used.
-    return f"{data.as_uri()}/" if entry.is_folder else (data / entry.path).as_uri()
+    return uri_of(data if entry.is_folder else data / entry.path, folder=entry.is_folder)
 
 
-def upload_code(storage: Storage, uri: str, archive: Path, paths: Collection[str]) -> None:
+def upload_code(place: Location, archive: Path, paths: Collection[str]) -> None:
     """Upload packed code to the folder of its digest, unless it is there.
 
     `paths` are the files of the archive. `requirements.txt` is uploaded also as a separate file, for platforms that do
     not unpack the archive. The archive is sent last, so its presence means that the upload is complete.
     """
-    with contextlib.suppress(NotFound), storage.open(uri, _ARCHIVE):
+    storage = place.storage
+    with contextlib.suppress(NotFound), storage.open(place.uri, _ARCHIVE):
         return
     if _REQUIREMENTS in paths:
         with tarfile.open(archive) as packed:
             file = packed.extractfile(_REQUIREMENTS)
             data = file.read() if file else b""
-        storage.put(data, storage.join(uri, _REQUIREMENTS), overwrite=True)
-    storage.put(archive, storage.join(uri, _ARCHIVE), overwrite=True, progress=check_progress)
+        storage.put(data, place.join(_REQUIREMENTS).uri, overwrite=True)
+    storage.put(archive, place.join(_ARCHIVE).uri, overwrite=True, progress=check_progress)
 
 
 def path_of(uri: str) -> Path:
@@ -206,7 +207,7 @@ def path_of(uri: str) -> Path:
     Raises:
         BadInput: if it does not exist.
     """
-    path = Path(unquote(urlsplit(uri).path)) if uri.startswith("file://") else Path(uri)
+    path = Path(local_path(uri))
     if not path.exists():
         raise BadInput(
             _("{path} does not exist.").format(path=path),
@@ -215,9 +216,9 @@ def path_of(uri: str) -> Path:
     return path
 
 
-def _send_folder(storage: Storage, folder: Path, base: str, digest: str, progress: Progress) -> str:
+def _send_folder(place: Location, folder: Path, digest: str, progress: Progress) -> str:
     """Upload a folder and return its URI. A marker file beside it is written last; an interrupted upload is resumed."""
-    target, marker = storage.join(base, f"{digest}/"), storage.join(base, f"{digest}.json")
+    storage, target, marker = place.storage, place.join(f"{digest}/").uri, place.join(f"{digest}.json").uri
     if storage.stat(marker):
         return target
     files = walk(folder)

@@ -12,6 +12,7 @@ from ...backends.base import Capability
 from ...backends.registry import Model, ModelVersion
 from ...config.settings import Profile
 from ...core.errors import Conflict, NotFound, PaiError, Unsupported
+from ...core.file_uri import scheme_of
 from ...core.i18n import _
 from ...jobs.model_uris import SCHEME, ModelUri, is_model
 from ...jobs.spec import JobSpec
@@ -137,7 +138,7 @@ def location_of(model: Model, version: ModelVersion) -> str:
             ),
             fix=_("List its versions: %pai models versions {name}").format(name=model.name),
         )
-    if "://" not in uri or uri.partition("://")[0].lower() in ("file", SCHEME):
+    if scheme_of(uri) in ("", "file", SCHEME):
         raise Conflict(
             _("Version {version} of the model {name} has no files in a storage: {uri}").format(
                 version=name, name=model.name, uri=uri or "-"

@@ -12,9 +12,9 @@ from urllib.parse import quote
 from ...core.errors import PaiError, UsageError
 from ...core.i18n import _
 from ...jobs.job import Job
-from ...storage.base import File, OpenFile, Storage
+from ...storage.base import File, OpenFile
 from .channels import open_channel
-from .storages import Storages
+from .storages import Location, Storages
 
 _PIECE = 1 << 18
 # Bytes of a text preview.
@@ -95,9 +95,9 @@ def describe(storages: Storages, job: Job, channel: str, page: Page) -> dict[str
     """Return a page of the files in a channel as JSON (`OutputChannel`). May block."""
     files, state, problem = list[File](), "unknown", ""
     try:
-        storage, uri = open_channel(storages, job, channel)
-        files = storage.list(uri)
-        state = "files" if files else "empty" if storage.exists(uri) else "gone"
+        place = open_channel(storages, job, channel)
+        files = place.storage.list(place.uri)
+        state = "files" if files else "empty" if place.storage.exists(place.uri) else "gone"
     except PaiError as error:
         problem = str(error)
     shown, matching = page.of(files)
@@ -115,13 +115,13 @@ def describe(storages: Storages, job: Job, channel: str, page: Page) -> dict[str
     }
 
 
-async def pieces(storage: Storage, uri: str, path: str, offset: int, limit: int) -> AsyncIterator[FileChunk]:
+async def pieces(folder: Location, path: str, offset: int, limit: int) -> AsyncIterator[FileChunk]:
     """Stream the bytes of a file from `offset` on, at most `limit`. Always yields at least one chunk, possibly empty.
 
     Raises:
         NotFound: if the file does not exist; raised before the first chunk.
     """
-    file = await asyncio.to_thread(storage.open, uri, path)
+    file = await asyncio.to_thread(folder.storage.open, folder.uri, path)
     return _chunks(file, path, offset, limit)
 
 
@@ -138,13 +138,13 @@ async def _chunks(file: OpenFile, path: str, offset: int, limit: int) -> AsyncIt
                 return
 
 
-def peek(storage: Storage, uri: str, path: str) -> dict[str, Any]:
+def peek(folder: Location, path: str) -> dict[str, Any]:
     """Return the beginning of a file as text (`FileText`). May block.
 
     Raises:
         NotFound: if the file does not exist.
     """
-    with storage.open(uri, path) as file:
+    with folder.storage.open(folder.uri, path) as file:
         data, size = file.read(0, _PEEK), file.file.size
     text = _text(data, final=size <= _PEEK)
     return {"path": path, "bytes": size, "whole": size <= _PEEK, "binary": text is None, "text": text or ""}

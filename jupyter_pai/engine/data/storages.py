@@ -1,13 +1,20 @@
-"""Storages: the storage that a URI belongs to, with the account of a profile."""
+"""Storages: the storage that a URI belongs to, with the account of a profile.
+
+`Storages` is the only way from the text of a URI to a storage. The text is read once. Checks and storages get the
+`Location` that it names.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import NamedTuple
 
 from ...backends.base import Capability
 from ...config.settings import Profile
+from ...core import file_uri
 from ...core.errors import EngineError, PaiError, SettingsError, Unreachable, Unsupported
 from ...core.i18n import _
 from ...storage import load_storages
@@ -27,6 +34,39 @@ class Root(NamedTuple):
     trouble: PaiError | None = None
 
 
+@dataclass(frozen=True)
+class Location:
+    """A file or folder in a storage, by its canonical URI. That of a folder ends with a slash, where it is known to be
+    one."""
+
+    storage: Storage
+    uri: str
+
+    @property
+    def path(self) -> Path | None:
+        """The path on this machine; None if it is elsewhere."""
+        return file_uri.path_of(self.uri)
+
+    @property
+    def is_folder(self) -> bool:
+        """True if the URI is that of a folder."""
+        return self.uri.endswith("/")
+
+    @property
+    def folder(self) -> Location:
+        """The location as a folder."""
+        return self.join("")
+
+    def join(self, path: str) -> Location:
+        """Return the location of a path below this folder."""
+        return Location(self.storage, self.storage.join(self.uri, path))
+
+    def split(self) -> tuple[Location, str]:
+        """Return the folder above, and the path in it, which is empty for a root."""
+        above, name = self.storage.split(self.uri)
+        return Location(self.storage, above), name
+
+
 class Storages:
     """Reads the settings for each request, as `Profiles` does."""
 
@@ -34,22 +74,40 @@ class Storages:
         self.profiles = profiles
         self._storages: dict[tuple[str, str], tuple[Profile | None, Storage]] = {}
 
-    def of(self, uri: str, profile: str = "") -> Storage:
-        """Return the storage of a URI. If it needs an account, it has that of this profile, else that of the default
-        profile, else that of the first profile. Accounts that do not serve the URI are left out.
+    def at(self, text: str, profile: str = "") -> Location:
+        """Return the location that a URI names. If its storage needs an account, it has that of this profile, else that
+        of the default profile, else that of the first profile. Accounts that do not serve the URI are left out.
 
         Raises:
             Unsupported: if no storage supports its scheme.
+            BadInput: if the URI is invalid.
             SettingsError: if no profile has an account for it.
         """
-        kinds, scheme = load_storages(), uri.partition("://")[0].lower() if "://" in uri else ""
+        kinds, scheme = load_storages(), file_uri.scheme_of(text)
         if scheme not in kinds:
             raise Unsupported(
-                _("No storage supports `{uri}`.").format(uri=uri),
+                _("No storage supports `{uri}`.").format(uri=text),
                 fix=_("Known are: {names}.").format(names=", ".join(f"{name}://" for name in kinds)),
             )
         kind = kinds[scheme]
-        return self._storage(kind, self._account(uri, kind, profile) if kind.settings_model else None)
+        uri = kind.canonical(text)
+        account = self._account(uri, kind, profile) if kind.settings_model else None
+        return Location(self._storage(kind, account), uri)
+
+    @staticmethod
+    def beside(location: Location, text: str) -> Location:
+        """Return the location that a URI names in the storage of another one, with the same account.
+
+        Raises:
+            Unsupported: if it is in another storage.
+            BadInput: if the URI is invalid.
+        """
+        if file_uri.scheme_of(text) != location.storage.scheme:
+            raise Unsupported(
+                _("{uri} and {target} are in different storages.").format(uri=location.uri, target=text),
+                fix=_("Copy it by way of this machine: %pai get, %pai put; then remove it."),
+            )
+        return Location(location.storage, location.storage.canonical(text))
 
     def _storage(self, kind: type[Storage], account: Profile | None) -> Storage:
         key = (kind.scheme, account.name if account else "")

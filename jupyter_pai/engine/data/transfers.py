@@ -23,9 +23,10 @@ from typing import Any, Literal
 from ...core.errors import Conflict, EngineError, NotFound, PaiError, UsageError
 from ...core.i18n import _
 from ...jobs.state_dir import Home
-from ...storage.base import Progress, Storage
+from ...storage.base import Progress
 from ...storage.staging import check_targets
 from .downloads import record
+from .storages import Location
 
 # Transfers that run at a time. More would share the same disk and network connection.
 _THREADS = 2
@@ -162,24 +163,22 @@ class Transfers:
             self.cancel(transfer_id)
         await asyncio.to_thread(self._pool.shutdown)
 
-    async def begin_upload(
-        self, storage: Storage, uri: str, size: int, *, overwrite: bool, modified: float = 0.0
-    ) -> Transfer:
-        """Start an upload of `size` bytes to a URI.
+    async def begin_upload(self, location: Location, size: int, *, overwrite: bool, modified: float = 0.0) -> Transfer:
+        """Start an upload of `size` bytes to a location.
 
         Raises:
-            Conflict: if the file exists and `overwrite` is not set, or the URI is a folder.
+            Conflict: if the file exists and `overwrite` is not set, or is a folder.
             EngineError: if the bytes cannot be written to the state folder.
         """
         self._clear()
 
         def work(progress: Progress) -> int:
-            storage.put(path, uri, overwrite=overwrite, progress=progress)
+            location.storage.put(path, location.uri, overwrite=overwrite, progress=progress)
             return 1
 
-        transfer = Transfer("upload", uri, "", 1, size, work)
+        transfer = Transfer("upload", location.uri, "", 1, size, work)
         path = self._folder / transfer.id
-        await asyncio.to_thread(_prepare, storage, uri, overwrite, path, size)
+        await asyncio.to_thread(_prepare, location, overwrite, path, size)
         self._waiting[transfer.id] = upload = _Upload(transfer, path, modified)
         self.add(transfer)
         if not size:
@@ -258,14 +257,15 @@ class Transfers:
 
 
 def plan_download(
-    storage: Storage, uri: str, folder: Path, files: Sequence[str] | None, *, overwrite: bool, nothing: NotFound
+    location: Location, folder: Path, files: Sequence[str] | None, *, overwrite: bool, nothing: NotFound
 ) -> Transfer:
-    """Plan a transfer of the files below a URI, or of these paths, into a folder. May block.
+    """Plan a transfer of the files below a location, or of these paths, into a folder. May block.
 
     Raises:
         NotFound: if one of the files does not exist; `nothing`, if there are no files.
         Conflict: if the folder has some of the files already.
     """
+    storage, uri = location.storage, location.uri
     entries = storage.chosen(uri, files)
     if not entries:
         raise nothing
@@ -301,8 +301,9 @@ def _run(transfer: Transfer) -> None:
         transfer.error, transfer.status = error.as_json(), "failed"
 
 
-def _prepare(storage: Storage, uri: str, overwrite: bool, path: Path, size: int) -> None:
-    entry = storage.stat(uri)
+def _prepare(location: Location, overwrite: bool, path: Path, size: int) -> None:
+    uri = location.uri
+    entry = location.storage.stat(uri)
     if entry and entry.is_folder:
         raise Conflict(
             _("{file} is a folder, so a file cannot have that name.").format(file=uri), fix=_("Choose another name.")

@@ -26,10 +26,10 @@ from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ...core.errors import BackendError, NotFound, Unsupported
+from ...core.file_uri import path_of
 from ...core.i18n import _
 from ...jobs.job import Job
 from ...jobs.metrics.series import Series
-from ...storage.local import path_of
 from . import launcher
 
 if TYPE_CHECKING:

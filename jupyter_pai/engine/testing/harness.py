@@ -14,6 +14,7 @@ from ...backends.base import Backend, Caller, Capability
 from ...backends.reports import Report
 from ...cloud import http as transport
 from ...config.settings import Profile
+from ...core.file_uri import uri_of
 from ...core.secret import Secret
 from ...jobs.instances import Instance
 from ...jobs.job import Job, JobStatus, now
@@ -76,7 +77,7 @@ class Bench:
         packed = source.pack(source.scan(spec.source, 10**6, may_be_empty=True), self.home.sources)
         folder.source.write_bytes(packed.path.read_bytes())
         if uri := await self.backend.code_place(job, folder):
-            upload_code(self.storages.of(uri, PROFILE), uri, folder.source, packed.hashes)
+            upload_code(self.storages.at(uri, PROFILE), folder.source, packed.hashes)
         prepared = await self.backend.prepare(job, folder)
         return job.model_copy(update={"outputs": prepared.outputs, "remote_id": prepared.remote_id})
 
@@ -93,17 +94,15 @@ class Bench:
         """Write a file that the platform can read and return its URI. A local backend reads it from `elsewhere`."""
         if not (base := await self.backend.input_uri()):
             elsewhere.write_bytes(data)
-            return elsewhere.as_uri()
-        storage = self.storages.of(base, PROFILE)
-        uri = storage.join(storage.join(base, uuid.uuid4().hex), elsewhere.name)
-        storage.put(data, uri)
-        return uri
+            return uri_of(elsewhere)
+        place = self.storages.at(base, PROFILE).join(uuid.uuid4().hex).join(elsewhere.name)
+        place.storage.put(data, place.uri)
+        return place.uri
 
     def outputs(self, job: Job, channel: str) -> dict[str, bytes]:
         """Return the files of an output channel: path to bytes."""
-        uri = job.outputs[channel]
-        storage = self.storages.of(uri, PROFILE)
-        return {file.path: read(storage, uri, file.path) for file in storage.list(uri)}
+        place = self.storages.at(job.outputs[channel], PROFILE)
+        return {file.path: read(place.storage, place.uri, file.path) for file in place.storage.list(place.uri)}
 
     async def finish(
         self, command: str, values: dict[str, Secret] | None = None, **fields: Any

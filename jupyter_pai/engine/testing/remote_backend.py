@@ -73,10 +73,12 @@ class RemoteBackendPromises(BackendPromises):
         assert not code or code.endswith(f"/{digest}/")
         for uri in filter(None, (code, inputs)):
             assert uri.endswith("/")
-            storage = bench.storages.of(uri, PROFILE)
-            storage.put(b"x", f"{uri}{digest}.txt")
-            assert read(storage, uri, f"{digest}.txt") == b"x"
-            storage.delete(f"{uri}{digest}.txt")
+            place = bench.storages.at(uri, PROFILE)
+            assert place.uri == uri
+            file = place.join(f"{digest}.txt")
+            place.storage.put(b"x", file.uri)
+            assert read(place.storage, uri, f"{digest}.txt") == b"x"
+            place.storage.delete(file.uri)
 
     @story
     async def test_a_log_is_read_completely_and_once_by_several_processes(self, bench: Bench) -> None:

@@ -32,6 +32,10 @@ class _Progress:
         assert [done for done, _total in self.reports] == sorted(done for done, _total in self.reports)
 
 
+# A URI has each of them in one notation only.
+_ODD_NAMES = ["a?b", "a#b", "%2F", "%252F", "a%3Fb", "..a", "a..", "a.", "...", "a\\b", "a?x=1&y#z", "a b", "模"]
+
+
 def _cancel(done: int, total: int) -> None:
     raise InterruptedError(done, total)
 
@@ -210,6 +214,26 @@ class StoragePromises:
         assert storage.stat(uri)
         assert storage.delete(uri) == 1
         assert storage.list(empty) == []
+
+    @pytest.mark.parametrize("name", _ODD_NAMES)
+    def test_a_uri_is_opened_as_it_was_read(self, storage: Storage, empty: str, name: str) -> None:
+        for path in (name, "it2", "it/" + name):
+            storage.put(path.encode(), storage.join(empty + "below/", path))
+        uri = storage.join(empty + "below/", name)
+        scheme, slashes, rest = uri.partition("://")
+        for text in (uri, scheme.upper() + slashes + rest):
+            assert storage.canonical(text) == uri
+        folder, path = storage.split(uri)
+        assert (storage.canonical(folder), path) == (folder, name)
+        assert read(storage, folder, path) == name.encode()
+        assert _stat(storage, uri).size == len(name.encode())
+        storage.delete(uri)
+        assert [file.path for file in storage.list(empty)] == ["below/it/" + name, "below/it2"]
+
+    def test_a_uri_that_leads_upwards_is_refused(self, storage: Storage, place: str) -> None:
+        for path in ("../a.bin", "sub/../a.bin", "sub/..", "a\0"):
+            with pytest.raises(BadInput):
+                storage.canonical(place + path)
 
     def test_splitting(self, storage: Storage, empty: str) -> None:
         assert storage.split(storage.join(empty, "a/b")) == (storage.join(empty, "a/"), "b")

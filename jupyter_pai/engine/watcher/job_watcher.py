@@ -19,6 +19,7 @@ from ...backends.reports import Report
 from ...core import contract
 from ...core.cleanup import at_exit
 from ...core.errors import NotFound
+from ...core.file_uri import path_of
 from ...core.filesystem import write_error
 from ...core.i18n import _
 from ...core.lease import Lease
@@ -30,7 +31,6 @@ from ...jobs.metrics.series import MOST_METRICS, Cursor, MetricSource, SeriesWri
 from ...jobs.metrics.tfevents.source import EventFileSource
 from ...jobs.state_dir import JobFolder
 from ...jobs.store.store import Store
-from ...storage.local import path_of
 from . import reported
 from .publisher import Publisher
 from .remote_metrics import RemoteMetrics

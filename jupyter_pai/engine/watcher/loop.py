@@ -128,7 +128,7 @@ class Watcher:
     def _watched_job(self, job: Job, lease: Lease | None = None, secrets: JobSecrets | None = None) -> WatchedJob:
         folder = self.home.job(job.id)
         secrets = secrets or JobSecrets(folder, job.spec.secrets, self.secrets, of_file=lambda: of_job_file(job))
-        remote = RemoteSync(folder, self.store, self.timings, event_files_of(job, folder, self.storages.of), secrets)
+        remote = RemoteSync(folder, self.store, self.timings, event_files_of(job, folder, self.storages.at), secrets)
         publisher = Publisher(folder, self.home.unpublished / job.id, self.timings, secrets.text)
         return WatchedJob(job, folder, lease or Lease(folder.lease), remote, publisher)
 

@@ -13,9 +13,11 @@ from pathlib import Path
 
 from ...core import contract
 from ...core.errors import EngineError
+from ...core.file_uri import is_here
 from ...jobs.job import Job
 from ...jobs.state_dir import JobFolder, state_errors
-from ...storage.base import File, Storage
+from ...storage.base import File
+from ..data.storages import Location
 
 _CHANNELS = ("tensorboard", contract.FILES)
 _CHUNK = 1 << 20
@@ -25,11 +27,10 @@ _MOST_BYTES = 4 << 30
 _MOST_FILES = 500
 
 
-def event_files_of(job: Job, folder: JobFolder, storage_of: Callable[[str, str], Storage]) -> RemoteEventFiles | None:
+def event_files_of(job: Job, folder: JobFolder, location_of: Callable[[str, str], Location]) -> RemoteEventFiles | None:
     """Return the remote event files of a job; None if it has none, or they are on this machine."""
-    uris = [uri for channel in _CHANNELS if "://" in (uri := job.outputs.get(channel, ""))]
-    uris = [uri for uri in uris if not uri.startswith("file://")]
-    return RemoteEventFiles(uris, folder.curves, lambda uri: storage_of(uri, job.profile)) if uris else None
+    uris = [uri for channel in _CHANNELS if not is_here(uri := job.outputs.get(channel, ""))]
+    return RemoteEventFiles(uris, folder.curves, lambda uri: location_of(uri, job.profile)) if uris else None
 
 
 class RemoteEventFiles:
@@ -40,12 +41,12 @@ class RemoteEventFiles:
         self,
         uris: Sequence[str],
         folder: Path,
-        storage_of: Callable[[str], Storage],
+        location_of: Callable[[str], Location],
         refresh_bytes: int = _REFRESH_BYTES,
     ) -> None:
-        self.uris = [uri.rstrip("/") + "/" for uri in uris]
+        self.uris = uris
         self.folder = folder
-        self.storage_of = storage_of
+        self.location_of = location_of
         self.refresh_bytes = refresh_bytes
 
     def refresh(self) -> bool:
@@ -56,16 +57,18 @@ class RemoteEventFiles:
         """
         left = self.refresh_bytes
         for uri in self.uris:
-            storage = self.storage_of(uri)
-            for file in self._grown(storage, uri):
-                left -= self._fetch(storage, uri, file, left)
+            folder = self.location_of(uri).folder
+            for file in self._grown(folder):
+                left -= self._fetch(folder, file, left)
                 if left <= 0:
                     return False
         return True
 
-    def _grown(self, storage: Storage, uri: str) -> list[File]:
+    def _grown(self, folder: Location) -> list[File]:
         """Return the files that have grown, up to the limits on number and size."""
-        files = [file for file in storage.list(uri) if "tfevents" in file.path and not file.problem][:_MOST_FILES]
+        files = [file for file in folder.storage.list(folder.uri) if "tfevents" in file.path and not file.problem][
+            :_MOST_FILES
+        ]
         totals = accumulate(file.size for file in files)
         return [
             file
@@ -73,7 +76,7 @@ class RemoteEventFiles:
             if total <= _MOST_BYTES and file.size > _size(self.folder / file.path)
         ]
 
-    def _fetch(self, storage: Storage, uri: str, file: File, most: int) -> int:
+    def _fetch(self, folder: Location, file: File, most: int) -> int:
         """Fetch new bytes of a file and return their number. Later bytes follow with the next refresh."""
         target = self.folder / file.path
         if not target.resolve().is_relative_to(self.folder.resolve()):
@@ -82,7 +85,7 @@ class RemoteEventFiles:
         with state_errors(self.folder):
             target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with storage.open(uri, file.path) as source, open_copy(target) as local:
+            with folder.storage.open(folder.uri, file.path) as source, open_copy(target) as local:
                 end = min(source.file.size, start + most)
                 while offset < end and (data := source.read(offset, min(_CHUNK, end - offset))):
                     offset += os.pwrite(local, data, offset)

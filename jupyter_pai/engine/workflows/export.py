@@ -62,8 +62,8 @@ async def _uploaded(submitter: Submitter, step: str, plan: SubmitPlan) -> str:
     with step_errors(step):
         uri = await plan.backend.code_uri(packed.digest, packed.archive.stat().st_size)
         if uri:
-            storage = submitter.storages.of(uri, plan.profile.name)
-            await asyncio.to_thread(upload_code, storage, uri, packed.archive, packed.hashes)
+            place = submitter.storages.at(uri, plan.profile.name)
+            await asyncio.to_thread(upload_code, place, packed.archive, packed.hashes)
     return uri
 
 

@@ -10,6 +10,7 @@ from ...core.i18n import _
 from ...jobs.job import Job
 from ...jobs.metrics.series import Series
 from ...jobs.workflows.references import CHANNEL, METRICS, OUTPUTS, Reference
+from ..data.browse import place_below
 from ..data.channels import open_channel
 from ..data.storages import Storages
 from ..watcher.loop import Watcher
@@ -82,14 +83,13 @@ def _channel(storages: Storages, job: Job, reference: Reference) -> str:
     )
     if channel not in job.outputs:
         raise missing
-    storage, uri = open_channel(storages, job, channel)
-    place = storage.join(uri, path) if path else uri
-    found = storage.stat(place) if path else None
+    place = place_below(open_channel(storages, job, channel), path)
+    found = place.storage.stat(place.uri) if path else None
     is_file = found is not None and not found.is_folder
-    if not is_file and not storage.entries(f"{place.rstrip('/')}/", most=1):
+    if not is_file and not place.storage.entries(place.folder.uri, most=1):
         raise missing
     output = job.outputs[channel]
-    return storages.of(output, job.profile).join(output, path) if path else output
+    return place_below(storages.at(output, job.profile), path).uri if path else output
 
 
 def as_text(value: str | float) -> str:

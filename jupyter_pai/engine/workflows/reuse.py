@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 
 from ...core.errors import PaiError
+from ...core.file_uri import is_here
 from ...jobs.workflows.references import replaced
 from ...jobs.workflows.run import StepState, StepStatus
 from ...jobs.workflows.run_folder import RunFolder
@@ -40,11 +41,11 @@ class Versions:
         return self._known[uri, profile]
 
     def _read(self, uri: str, profile: str) -> object:
-        if "://" not in uri or uri.startswith("file://"):
+        if is_here(uri):
             return fingerprint(path_of(uri), self.storages.profiles.home)
-        storage = self.storages.of(uri, profile)
-        entry = storage.stat(uri)
-        content = storage.list(storage.join(uri, "")) if entry is None or entry.is_folder else [entry]
+        place = self.storages.at(uri, profile)
+        entry = place.storage.stat(place.uri)
+        content = place.storage.list(place.folder.uri) if entry is None or entry.is_folder else [entry]
         return [[file.path, file.size, file.version] for file in content]
 
 

@@ -48,6 +48,10 @@ class HdfsStorage(Storage):
     def serves(cls, uri: str, settings: ProfileSettings) -> bool:
         return isinstance(settings, HdfsSettings) and serves(HdfsUri.parse(uri), settings)
 
+    @classmethod
+    def canonical(cls, uri: str) -> str:
+        return str(HdfsUri.parse(uri))
+
     async def roots(self) -> Sequence[str]:
         own = root(self.client.settings)
         return (str(own),) if own else ()

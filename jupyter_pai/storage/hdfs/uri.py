@@ -9,7 +9,7 @@ from ...core.errors import BadInput
 from ...core.i18n import _
 
 _SCHEME = "hdfs://"
-_HOST = re.compile(r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:(?P<port>\d{1,5}))?")
+_HOST = re.compile(r"(?P<host>\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(:(?P<port>\d{1,5}))?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class HdfsUri:
                 _("`{path}` cannot be read: {why}.").format(path=ascii(uri), why=problem),
                 fix=_("Use hdfs://HOST/PATH or hdfs://HOST:PORT/PATH."),
             )
-        return cls(match["host"].lower(), int(match["port"] or 0), "/" + path.lstrip("/"))
+        folder = "/" * (path.endswith("/") and path.strip("/") != "")
+        return cls(match["host"].lower(), int(match["port"] or 0), f"/{path.strip('/')}{folder}")
 
     def __str__(self) -> str:
         return f"{self.site}{self.path}"

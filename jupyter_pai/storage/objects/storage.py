@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 
 from ...core.errors import Conflict, NotFound, Unsupported
 from ...core.i18n import _
-from ..base import File, OpenFile, Progress, Storage
+from ..base import File, OpenFile, Progress, Storage, check_names
 from ..meter import Meter
 from ..staging import Staging, read_errors
 from .client import Object, ObjectClient
@@ -48,6 +48,13 @@ class ObjectStorage(Storage, Generic[U]):
         Raises:
             BadInput: if it is invalid.
         """
+
+    @classmethod
+    def canonical(cls, uri: str) -> str:
+        address = cls.parse(f"{cls.scheme}{uri[len(cls.scheme) :]}")
+        names = address.key.rstrip("/")
+        check_names(uri, re.sub("/+", "/", names))  # A key may have empty names.
+        return str(address.at(names + "/" * address.key.endswith("/")))
 
     def stat(self, uri: str) -> File | None:
         address = self.parse(uri)

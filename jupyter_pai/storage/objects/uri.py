@@ -32,7 +32,7 @@ class ObjectUri(ABC):
     @property
     def prefix(self) -> str:
         """The common prefix of keys below this folder."""
-        return f"{self.key.rstrip('/')}/" if self.key else ""
+        return self.key + "/" * (not self.key.endswith("/")) if self.key else ""
 
     def at(self, key: str) -> Self:
         """Return the URI of another key of the bucket."""

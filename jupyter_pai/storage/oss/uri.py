@@ -21,7 +21,7 @@ from ..objects.uri import ObjectUri
 
 _SCHEME = "oss://"
 # Supported query parameters. Any other question mark belongs to the key.
-_QUERY = re.compile(r"\?((?:endpoint|host|role_arn)=[^&]*(?:&(?:endpoint|host|role_arn)=[^&]*)*)$")
+_QUERY = re.compile(r"\?((?:endpoint|host|role_arn)=[^&?]*(?:&(?:endpoint|host|role_arn)=[^&?]*)*)\Z")
 # Source: "Bucket naming conventions" of OSS.
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
 _ENDPOINT = re.compile(r"[A-Za-z0-9.-]+(:\d{1,5})?|\[[0-9A-Fa-f:.]+\](:\d{1,5})?")
@@ -57,7 +57,9 @@ class OssUri(ObjectUri):
 
     def __str__(self) -> str:
         host = f"{self.bucket}.{self.endpoint}" if self.endpoint else self.bucket
-        query = f"?{urlencode({'role_arn': self.role_arn}, safe=':/')}" if self.role_arn else ""
+        # An empty query follows a key that ends like one.
+        is_needed = self.role_arn or _QUERY.search(self.key)
+        query = f"?{urlencode({'role_arn': self.role_arn}, safe=':/')}" if is_needed else ""
         return f"{_SCHEME}{host}/{self.key}{query}"
 
 

@@ -54,7 +54,7 @@ def test_profile_without_a_bucket_says_how_to_set_one(engine: EmbeddedClient, ti
 
 def test_uri_without_an_account_names_the_command_to_add_one(home: Home) -> None:
     with pytest.raises(SettingsError, match=r"backend=tione region=.* bucket=NAME-APPID"):
-        Storages(Profiles(home)).of("cos://demo-1250000000/")
+        Storages(Profiles(home)).at("cos://demo-1250000000/")
 
 
 def test_refused_keys_are_reported(engine: EmbeddedClient, tione: TiOne, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ def test_temporary_keys_are_renewed_during_a_transfer(
 
     keys: list[SecretKey] = []
     uri = f"cos://{tione.bucket}/data/large"
-    Storages(Profiles(home)).of(uri).put(tmp_path / "large", uri, progress=end)
+    Storages(Profiles(home)).at(uri).storage.put(tmp_path / "large", uri, progress=end)
     # A refused request is listed without its key.
     assert {row["key"] for row in tione.requests if row["service"] == "cos"} - {""} == {old.id, keys[0].id}
     assert tione.objects.read("data/large") == data

@@ -11,6 +11,7 @@ import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
+from jupyter_pai.engine.data.storages import Location
 from jupyter_pai.engine.watcher.remote_event_files import RemoteEventFiles
 from jupyter_pai.engine.watcher.timings import Timings
 from jupyter_pai.storage.base import Storage
@@ -75,7 +76,7 @@ def test_metrics_grow_while_followed_and_are_complete(
 
 def mirror(place: Path, storage: Storage | None = None, **options: int) -> RemoteEventFiles:
     uri = (place / "there").as_uri()
-    return RemoteEventFiles([uri], place / "here", lambda _uri: storage or LocalStorage(), **options)
+    return RemoteEventFiles([uri], place / "here", lambda uri: Location(storage or LocalStorage(), uri), **options)
 
 
 def write(place: Path, name: str, *steps: int) -> Path:

@@ -130,8 +130,11 @@ async def test_files_that_jupyterlab_does_not_show_need_the_permission_to_execut
     outside, hidden, link = tmp_path / "outside.py", jp_root_dir / ".env", jp_root_dir / "link.py"
     shown = jp_root_dir / "sub/shown.py"
     shown.parent.mkdir()
-    for path in (outside, hidden, shown):
-        path.write_text("text")
+    hidden_folder, odd_folder = jp_root_dir / ".ssh", tmp_path / f"{jp_root_dir.name}?"
+    for folder in (hidden_folder, odd_folder):
+        folder.mkdir()
+    for path in (outside, hidden, shown, hidden_folder / "id_rsa", odd_folder / "x"):
+        path.write_text(path.name)
     link.symlink_to(outside)
 
     async def status(address: str, path: Path | str, name: str = "uri") -> int:
@@ -140,7 +143,7 @@ async def test_files_that_jupyterlab_does_not_show_need_the_permission_to_execut
             reply = await jp_fetch(*PREFIX.split("/"), *address.split("/"), params={name: uri})
         except HTTPClientError as error:
             assert error.response
-            assert json.loads(error.response.body)["code"] in ("PermissionDenied", "NotFound")
+            assert json.loads(error.response.body)["code"] in ("BadInput", "PermissionDenied")
             return error.code
         return int(reply.code)
 
@@ -151,6 +154,8 @@ async def test_files_that_jupyterlab_does_not_show_need_the_permission_to_execut
     roads: list[Path | str] = [
         outside, hidden, link,
         f"FILE://{outside}", f"file://{jp_root_dir}/sub/../../{outside.name}", f"file://{outside}%00",
+        f"file://{jp_root_dir}?/.ssh%2Fid_rsa", f"file://{jp_root_dir}%3F/.ssh%252Fid_rsa", odd_folder / "x",
+        f"file://{jp_root_dir}#/.ssh%2Fid_rsa", f"file://{jp_root_dir}/.ssh%2Fid_rsa", f"file://x@{shown}",
     ]  # fmt: skip
     for address in ("data/file", "data", "data/size"):
         assert await status(address, shown) == 200
@@ -161,8 +166,11 @@ async def test_files_that_jupyterlab_does_not_show_need_the_permission_to_execut
     assert await status("form", shown, "path") == 200
     assert await names() == {"sub/"}
     allowed.add("execute")
-    for path in (shown, outside, hidden):
+    for path in (shown, outside, hidden, odd_folder / "x"):
         assert await status("data/file", path) == 200
+    reply = await jp_fetch(*PREFIX.split("/"), "data", "file", params={"uri": f"file://{jp_root_dir}%3F/x"})
+    assert reply.body == b"x"
+    assert await status("data/file", f"file://{jp_root_dir}?/x") == 400
     assert await status("form", outside, "path") == 200
     assert await names() >= {"sub/", ".env"}
 

@@ -20,6 +20,8 @@ test('completes in the folder before the last slash', () => {
   assert.deepEqual(folderOf('data/x', '/home/me/'), { uri: 'file:///home/me/data/', prefix: 'data/' });
   assert.deepEqual(folderOf('', '/home/me'), { uri: 'file:///home/me/', prefix: '' });
   assert.equal(folderOf('data/x', ''), null);
+  assert.deepEqual(folderOf('../x', '/home/me'), { uri: 'file:///home/', prefix: '../' });
+  assert.deepEqual(folderOf('/a?#/x', ''), { uri: 'file:///a%3F%23/', prefix: '/a?#/' });
 });
 
 /** Storages with the given roots, whose folders all hold `names` and list at most `most` of them per request. */
@@ -43,6 +45,14 @@ test('suggests entries of the folder, and roots of the storages', async () => {
   const names = async (text: string) => texts(await folderCompletions(call, text, '/home', ''));
   assert.deepEqual(await names('oss://b/tr'), ['oss://b/train/', 'oss://b/train.csv']);
   assert.deepEqual(await names('oss://b/'), ['oss://b/test/', 'oss://b/train/', 'oss://b/train.csv']);
+  assert.deepEqual(texts(await folderCompletions(storage(['a?#b/', 'a c']), 'file:///x/a', '', '')), [
+    'file:///x/a%3F%23b/',
+    'file:///x/a%20c'
+  ]);
+  assert.deepEqual(texts(await folderCompletions(storage(['a c1', 'a c2', 'b']), 'file:///x/a%20c', '', '')), [
+    'file:///x/a%20c1',
+    'file:///x/a%20c2'
+  ]);
   assert.deepEqual(await names(''), ['test/', 'train/', 'train.csv']);
   assert.deepEqual(await names('.g'), ['.git/']);
   assert.deepEqual(await names('train.csv'), []);

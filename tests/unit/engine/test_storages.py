@@ -42,7 +42,7 @@ def write(text: str) -> None:
 
 
 def region(storages: Storages, profile: str = "") -> str:
-    storage = storages.of("oss://bucket/key", profile)
+    storage = storages.at("oss://bucket/key", profile).storage
     assert isinstance(storage, OssStorage)
     return storage.client.account.region
 
@@ -61,19 +61,19 @@ def test_account_comes_from_the_profile_then_the_default_then_the_first(storages
 
 def test_storage_is_recreated_when_its_profile_changes(storages: Storages) -> None:
     write(PROFILES.format(default="a"))
-    before = storages.of("oss://bucket/key")
-    assert storages.of("oss://other/key") is before
+    before = storages.at("oss://bucket/key").storage
+    assert storages.at("oss://other/key").storage is before
     write(PROFILES.format(default="a").replace("beijing", "hangzhou"))
     assert region(storages) == "cn-hangzhou"
 
 
 def test_missing_account_names_the_command_to_add_one(storages: Storages) -> None:
     with pytest.raises(SettingsError, match="profile set"):
-        storages.of("oss://bucket/key")
+        storages.at("oss://bucket/key")
 
 
 def test_local_files_need_no_account(storages: Storages, tmp_path: Path) -> None:
-    assert isinstance(storages.of(tmp_path.as_uri()), LocalStorage)
+    assert isinstance(storages.at(tmp_path.as_uri()).storage, LocalStorage)
 
 
 CLUSTERS = """
@@ -97,7 +97,7 @@ def test_account_is_one_that_serves_the_uri(
     storages: Storages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def account(uri: str, profile: str = "") -> str:
-        storage: Any = storages.of(uri, profile)
+        storage: Any = storages.at(uri, profile).storage
         return str(storage.settings.folder)
 
     with small_plugin.installed(tmp_path / "site", monkeypatch):
@@ -117,4 +117,4 @@ def test_account_is_one_that_serves_the_uri(
 @pytest.mark.parametrize("uri", ["gopher://x", "x", "", "http://[bad"])
 def test_unknown_scheme_is_named(storages: Storages, uri: str) -> None:
     with pytest.raises(Unsupported, match="oss://"):
-        storages.of(uri)
+        storages.at(uri)

@@ -11,8 +11,9 @@ import pwd
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
+from ....core import file_uri
 from ....core.i18n import _
 from ....jobs.job import Job
 from ...private_folder import PrivateFolder
@@ -22,6 +23,7 @@ __all__ = [
     "Share",
     "can_read",
     "code_uri",
+    "folder_uri",
     "has_place",
     "hdfs_folder",
     "input_uri",
@@ -121,7 +123,7 @@ def output_uri(settings: OpenPaiSettings, job: Job) -> str:
     """Return the folder for the outputs of a job, which ends with ``/``; empty without a place."""
     path = job.spec.output_path
     if path:
-        return f"{(path if '://' in path else Path(path).expanduser().as_uri()).rstrip('/')}/"
+        return folder_uri(path)
     if found := share(settings):
         return found.folder.uri("outputs", job.id)
     base = hdfs_folder(settings)
@@ -143,7 +145,7 @@ def uri_of_outputs(settings: OpenPaiSettings, place: str) -> str:
         inside = PurePosixPath("/mnt", name)
         path = PurePosixPath(os.path.normpath(place))
         if path.is_relative_to(inside):
-            return Path(mount, path.relative_to(inside)).as_uri() + "/"
+            return file_uri.uri_of(Path(mount, path.relative_to(inside)), folder=True)
     return ""
 
 
@@ -159,9 +161,13 @@ def is_web(uri: str) -> bool:
 
 def local_path(uri: str) -> str:
     """Return the path of a ``file://`` URI, or of a path; empty for other URIs."""
-    if uri.startswith("file://"):
-        return unquote(urlsplit(uri).path)
-    return "" if "://" in uri else os.path.expanduser(uri)
+    return os.path.expanduser(file_uri.local_path(uri))
+
+
+def folder_uri(uri: str) -> str:
+    """Return the URI of a folder that is given by its URI or its path."""
+    path = local_path(uri)
+    return file_uri.uri_of(path, folder=True) if path else f"{uri.rstrip('/')}/"
 
 
 def can_read(settings: OpenPaiSettings, uri: str) -> bool:

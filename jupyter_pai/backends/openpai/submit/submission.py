@@ -73,7 +73,7 @@ async def prepare(job: Job, folder: JobFolder, settings: OpenPaiSettings, client
     await asyncio.to_thread(_create_folders, job, settings)
     base = locations.output_uri(settings, job)
     outputs = {channel: f"{base}{channel}/" for channel in job.spec.channels} if base else {}
-    own = {channel: _folder_uri(uri) for channel, uri in job.spec.outputs.items()}
+    own = {channel: locations.folder_uri(uri) for channel, uri in job.spec.outputs.items()}
     return Prepared(outputs | own, _notes(job, folder, code, text))
 
 
@@ -142,10 +142,6 @@ def _notes(job: Job, folder: JobFolder, code: str, text: str) -> tuple[str, ...]
         note = _("The code ({size}, packed) is in the job document, which has {bytes} of {limit} bytes.")
         return (note.format(size=size, bytes=f"{len(text.encode()):,}", limit=f"{LIMIT:,}"),)
     return (_("The code ({size}, packed) is at {uri}.").format(size=size, uri=code),)
-
-
-def _folder_uri(uri: str) -> str:
-    return f"{(uri if '://' in uri else Path(uri).expanduser().as_uri()).rstrip('/')}/"
 
 
 def _create_folders(job: Job, settings: OpenPaiSettings) -> None:

@@ -38,7 +38,7 @@ export function folderOf(text: string, home: string): IFolder | null {
     return null; // An incomplete scheme.
   }
   const path = prefix.startsWith('/') ? prefix : home && `${home.replace(/\/+$/, '')}/${prefix}`;
-  return path ? { uri: `file://${path.split('/').map(encodeURIComponent).join('/')}`, prefix } : null;
+  return path ? { uri: new URL(`file://${encoded(path)}`).href, prefix } : null; // Without `..`.
 }
 
 /** Return the completions of a text within its folder. */
@@ -111,6 +111,10 @@ async function ofRegistry(
   }
 }
 
+function encoded(path: string): string {
+  return path.split('/').map(encodeURIComponent).join('/');
+}
+
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -125,14 +129,16 @@ async function entriesOf(
   { uri, prefix }: IFolder,
   profile: string
 ): Promise<readonly IOption[]> {
+  const isEncoded = /^file:/i.test(prefix);
+  const typed = isEncoded ? decoded(text.slice(prefix.length)) : text.slice(prefix.length);
   const fetchNames = async (after: string) => {
     const reply = record(await call('list_data', { uri, profile, limit: REQUEST_LIMIT, ...(after ? { after } : {}) }));
     const names = list(reply['entries']).map(entry => string(record(entry)['path']));
-    return { isMore: reply['more'] === true, names: names.filter(name => matches(name, text.slice(prefix.length))) };
+    return { isMore: reply['more'] === true, names: names.filter(name => matches(name, typed)) };
   };
   const first = await fetchNames('');
-  const { names } = first.names.length || !first.isMore ? first : await fetchNames(text.slice(prefix.length));
-  return names.map(name => option(prefix + name, name));
+  const { names } = first.names.length || !first.isMore ? first : await fetchNames(typed);
+  return names.map(name => option(prefix + (isEncoded ? encoded(name) : name), name));
 }
 
 /** Hidden files are offered only after a dot was typed. */
