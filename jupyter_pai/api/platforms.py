@@ -94,7 +94,7 @@ async def instances(
     else:
         kinds = asyncio.ensure_future(platform.instance_types())
         try:
-            quotas = await platform.quotas()
+            quotas = await _quotas_beside(platform)
         finally:
             # It ends here, too: the engine may be closed after this call.
             await asyncio.gather(kinds, return_exceptions=True)
@@ -150,6 +150,14 @@ async def choices(
         "problem": found.trouble.message if found.trouble else "",
         "fix": found.trouble.fix if found.trouble else "",
     }
+
+
+async def _quotas_beside(platform: Backend) -> list[Quota]:
+    """Return the quotas to list beside the instance types: none if the platform refuses to list them."""
+    try:
+        return await platform.quotas()
+    except (NotFound, Refused, Unsupported):
+        return []
 
 
 async def _with_users(platform: Backend, quota: Quota) -> Quota:

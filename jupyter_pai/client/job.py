@@ -93,7 +93,7 @@ class JobHandle:
 
     @property
     def ended(self) -> bool:
-        return self.status in _ENDED
+        return self._current()["status"] in _ENDED
 
     @property
     def exit_code(self) -> int | None:
@@ -193,7 +193,9 @@ class JobHandle:
         while not self.ended:
             if time.monotonic() > until:
                 raise TimeoutError(
-                    _("Job {job} is still {status}.").format(job=self.id, status=summary.status_word(self.status))
+                    _("Job {job} is still {status}.").format(
+                        job=self.id, status=summary.status_word(self._current()["status"])
+                    )
                 )
             time.sleep(_POLL_INTERVAL)
         return self

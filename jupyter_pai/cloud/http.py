@@ -92,7 +92,8 @@ class Refusal:
 
     `not_executed`: the service says that it did not execute the call, as it is busy. Any call is retried, after `wait`
     seconds if the platform set them. `unclear`: the call may have been executed, so only an idempotent one is retried.
-    Other responses with a status of 500 and more always are. Otherwise, the call is refused for good.
+    Other responses with a status of 500 and more always are, except 501 for an operation that the platform does not
+    have. Otherwise, the call is refused for good.
     """
 
     error: PaiError
@@ -177,7 +178,7 @@ class Transport:
         if refusal.not_executed:
             wait = refusal.wait and refusal.wait + random.uniform(0, call.retries.jitter)
             return _Failed(refusal.error, wait <= _PATIENCE and wait if wait else True)
-        if status < 500 and not refusal.unclear:
+        if (status < 500 or status == 501) and not refusal.unclear:
             return _Failed(refusal.error, False)
         if call.repeat:
             return _Failed(refusal.error, True)

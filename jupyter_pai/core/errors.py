@@ -264,5 +264,5 @@ class ServerUnreachable(EngineError):
 def _by_code(kind: type[PaiError]) -> dict[str, type[PaiError]]:
     codes = {kind.__name__: kind}
     for below in kind.__subclasses__():
-        codes |= _by_code(below)
+        codes = _by_code(below) | codes  # The names of the SDK have classes of the same names below these.
     return codes

@@ -12,17 +12,21 @@ from ..core.errors import UsageError
 from ..core.i18n import _
 from ..core.secret import Secret
 
-__all__ = ["access_key", "use_in_this_process", "warn_of_keys"]
+__all__ = ["InvalidKey", "access_key", "use_in_this_process", "warn_of_keys"]
+
+
+class InvalidKey(UsageError, ValueError):
+    """An access key in code that is incomplete, or given twice."""
 
 
 def access_key(key_id: str | None, secret: str | None, token: str | None, config: Any = None) -> AccessKey | None:
     """Return the access key in these arguments, or in a `Config` of the official library; None if neither has one.
 
     Raises:
-        UsageError: if the key is incomplete, passed twice, or missing from the configuration.
+        InvalidKey: if the key is incomplete, passed twice, or missing from the configuration.
     """
     if bool(key_id) != bool(secret) or (key_id and config is not None):
-        raise UsageError(
+        raise InvalidKey(
             _("Pass both access_key_id and access_key_secret, or credential_config."),
             fix=_("Omit them to use the credentials of the `aliyun` command."),
         )
@@ -31,7 +35,7 @@ def access_key(key_id: str | None, secret: str | None, token: str | None, config
             getattr(config, name, None) for name in ("access_key_id", "access_key_secret", "security_token")
         )
         if not key_id or not secret:
-            raise UsageError(
+            raise InvalidKey(
                 _("credential_config does not contain an access key."),
                 fix=_(
                     "For roles and other sources, create a profile of the `aliyun` command and set it as `credentials`."

@@ -13,15 +13,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..client.connect import connect
-from ..client.parameters import check_names, parameter_names
+from ..client.parameters import check_names
 from ..client.printing import print_line
 from ..client.submit import spec_of
 from ..core.errors import SpecError, Unsupported
 from ..core.i18n import N_, _
 from .absent import absent_names
 from .estimator_base import EstimatorBase, NoJob
+from .exception import sdk_errors
 from .git import cloned
-from .inputs import CpfsFileSystemInput, DatasetConfig, FileSystemInput, Input, folders_of, uris_of
+from .inputs import (
+    CpfsFileSystemInput,
+    DatasetConfig,
+    FileSystemInput,
+    FileSystemInputBase,
+    Input,
+    folders_of,
+    uris_of,
+)
 from .job.training_job import TrainingJob
 from .options import ExperimentConfig, InstanceSpec, ResourceType, SpotSpec, UserVpcConfig, non_empty, share_of
 from .run import run, timestamped
@@ -40,6 +49,7 @@ __all__ = [
     "EstimatorBase",
     "ExperimentConfig",
     "FileSystemInput",
+    "FileSystemInputBase",
     "NoAlgorithm",
     "NoJob",
     "ResourceType",
@@ -161,14 +171,14 @@ class Estimator(EstimatorBase):
         An interrupt leaves the job running and prints how to stop it.
 
         Raises:
-            BadInput: naming the invalid parameter and the fix.
-            JobFailed: if `wait` is set and the job failed; with its reason and last lines.
+            BadInput: naming the invalid parameter and the fix. A `ValueError` too.
+            JobUnsuccessful: if `wait` is set and the job failed; with its reason and last lines.
         """
         if isinstance(outputs, bool):
             job_name = show_logs if isinstance(show_logs, str) else job_name
             wait, show_logs = outputs, wait and bool(show_logs)
             outputs = None
-        with parameter_names(_NAMES):
+        with sdk_errors(_NAMES):
             job = self._submit(inputs, job_name, outputs)
             self._jobs.append(job)
             return job.wait(show_logs=bool(show_logs)) if wait else job
@@ -365,4 +375,4 @@ class AlgorithmEstimator(Estimator):
         return super()._supported_options(target) | {"algorithm": algorithm}
 
 
-__getattr__ = absent_names(_ABSENT)
+__getattr__ = absent_names(__name__, _ABSENT)

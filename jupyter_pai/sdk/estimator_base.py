@@ -54,7 +54,7 @@ class EstimatorBase(ABC):
 
         Raises:
             NoJob: before the first `fit`. A `RuntimeError` too.
-            JobFailed: if the job failed; not with `all_jobs`.
+            JobUnsuccessful: if the job failed; not with `all_jobs`.
             TimeoutError: after the timeout.
         """
         latest = self._latest()

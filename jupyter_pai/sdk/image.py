@@ -17,11 +17,11 @@ __all__ = ["ImageInfo", "ImageNotFound", "ImageScope", "UnknownImageKind", "list
 
 
 class ImageNotFound(ImageError, RuntimeError):
-    """No image has this version or accelerator."""
+    """PAI has no image of this framework, version or accelerator."""
 
 
 class UnknownImageKind(ImageError, ValueError):
-    """PAI has no images of this framework, scope or kind of accelerator."""
+    """An unknown framework, scope or kind of accelerator."""
 
 
 class ImageScope:
@@ -33,6 +33,10 @@ class ImageScope:
 
 
 _SCOPES = (ImageScope.TRAINING, ImageScope.INFERENCE, ImageScope.DEVELOP, "own")
+# Those of the SDK, which PAI may have no image of.
+_FRAMEWORKS = frozenset(
+    "deeprec deepspeed megatron-lm modelscope nemo oneflow pytorch tensorflow transformers xgboost".split()
+)
 _ACCELERATORS = ("CPU", "GPU")
 
 
@@ -79,7 +83,7 @@ def retrieve(
             return images[0]
     except ImageError as error:
         # The service reports both alike.
-        known = {image.framework_name.lower() for image in _images(session, image_scope, {})}
+        known = _FRAMEWORKS | {image.framework_name.lower() for image in _images(session, image_scope, {})}
         kind = ImageNotFound if framework_name.lower() in known else UnknownImageKind
         raise kind(error.message, fix=error.fix, **error.details) from None
     raise ImageNotFound(

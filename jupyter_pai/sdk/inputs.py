@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.errors import SpecError
+from ..core.i18n import _
 from ..jobs.datasets import DataSet
 from ..source.dataframes import is_frame
 from .target import Target, absolute
@@ -99,7 +102,14 @@ def _uri(value: Input, target: Target) -> Any:
         return value.to_input_uri(target.region())
     if isinstance(value, DatasetConfig):
         return value.uri
-    return value if is_frame(value) else absolute(value)
+    if is_frame(value):
+        return value
+    if not isinstance(value, str | os.PathLike):
+        raise SpecError(
+            _("Invalid value of a channel: {kind}.").format(kind=type(value).__name__),
+            fix=_("Pass a URI, a path, a file system or a data set."),
+        )
+    return absolute(value)
 
 
 def _region() -> str:

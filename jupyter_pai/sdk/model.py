@@ -265,4 +265,4 @@ def _versions(model: str, version: str | None, session: Session | None) -> list[
         raise NoSuchModel(error.message, fix=error.fix) from None
 
 
-__getattr__ = absent_names(_ABSENT)
+__getattr__ = absent_names(__name__, _ABSENT)

@@ -12,22 +12,28 @@ from urllib.parse import urlsplit
 from ..core.errors import UsageError
 from ..core.i18n import _
 from ..storage.oss.uri import OssUri
+from .exception import sdk_errors
 from .session import default_session, target_of
 from .target import ARCHIVES, Target, unpack
 
 if TYPE_CHECKING:
     import oss2
 
-__all__ = ["OssUriObj", "download", "is_oss_uri", "parse_oss_url", "upload"]
+__all__ = ["NoSource", "OssUriObj", "download", "is_oss_uri", "parse_oss_url", "upload"]
+
+
+class NoSource(UsageError, RuntimeError):
+    """A file or folder to upload that does not exist."""
 
 
 class OssUriObj:
     """An ``oss://`` URI: its bucket, the key of an object or folder, and its endpoint, if any.
 
     Raises:
-        BadInput: if the URI is invalid.
+        BadInput: if the URI is invalid. A `ValueError` too.
     """
 
+    @sdk_errors()
     def __init__(self, uri: str) -> None:
         self._uri = OssUri.parse(uri)
 
@@ -59,11 +65,12 @@ class OssUriObj:
         """The URI with bucket and key only."""
         return str(OssUri(self.bucket_name, self.object_key))
 
+    @sdk_errors()
     def get_uri_with_endpoint(self, endpoint: str | None = None) -> str:
         """Return the URI with this endpoint, or with its own.
 
         Raises:
-            UsageError: without an endpoint.
+            UsageError: without an endpoint. A `ValueError` too.
         """
         host = (endpoint or self._uri.endpoint).partition("://")[2] or endpoint or self._uri.endpoint
         if not host:
@@ -121,9 +128,13 @@ def upload(
     that folder under its own name. `is_tar` uploads an archive instead, by default named source.tar.gz.
 
     Raises:
+        NoSource: if the source does not exist. A `RuntimeError` too.
         BadInput: if the source cannot be read.
     """
-    source, (uri, target) = Path(source_path), _resolve(oss_path, bucket)
+    source = Path(source_path)
+    if not source.exists():
+        raise NoSource(_("{path} does not exist.").format(path=source))
+    uri, target = _resolve(oss_path, bucket)
     if is_tar:
         uri = uri.join("source.tar.gz") if uri.key.endswith("/") else uri
         with tempfile.TemporaryDirectory() as folder:

@@ -10,7 +10,9 @@ from ..client.interrupts import explain_submit, new_key
 from ..client.job import JobHandle, wait_for_success
 from ..client.printing import print_line
 from ..core import file_uri
+from ..core.errors import JobFailed
 from ..core.i18n import _
+from .exception import JobUnsuccessful
 from .target import Target
 
 __all__ = ["local_path", "run", "timestamped", "wait_for"]
@@ -38,10 +40,15 @@ def wait_for(handle: JobHandle, timeout: float | None, show_logs: bool) -> None:
     reason is printed.
 
     Raises:
-        JobFailed: if the job failed.
+        JobUnsuccessful: if the job failed.
     """
     stop = f"latest_job.stop(), or %pai stop {handle.id}"
-    wait_for_success(handle, stop, timeout, logs=show_logs, allowed=("succeeded", "stopped"))
+    try:
+        wait_for_success(handle, stop, timeout, logs=show_logs, allowed=("succeeded", "stopped"))
+    except JobFailed as error:
+        failure = JobUnsuccessful(error.message, handle.status, fix=error.fix)
+        failure.details = error.details
+        raise failure from None
     if handle.status == "stopped":
         print_line(handle.reason or _("The job was stopped."))
 

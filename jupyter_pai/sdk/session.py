@@ -13,7 +13,6 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -35,10 +34,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BACKEND",
+    "NoRegion",
     "Session",
     "UnknownInstanceType",
     "default_session",
     "get_default_session",
+    "load_default_config_file",
     "setup_default_session",
     "target_of",
 ]
@@ -49,10 +50,6 @@ BACKEND = "pai"
 # Settings that code can pass, and settings that identify a profile. A session keeps a profile's other settings.
 _NAMED = ("region_id", "workspace_id", "oss_bucket_name", "oss_endpoint", "network")
 _SAME = ("backend", "endpoint", "credentials", "own_credentials", *_NAMED)
-
-# The settings in the SDK's own file, and that file.
-_SAVED = ("region_id", "oss_bucket_name", "workspace_id", "oss_endpoint")
-_FILE = "~/.pai/config.json"
 _INNER_REGIONS = ("center",)
 _REQUESTS = N_("The methods of Estimator, TrainingJob and TensorBoard send the requests.")
 _SERVICES = N_("Services are deployed in the PAI console, or by the PAI SDK. Their instance types are listed there.")
@@ -73,6 +70,10 @@ _ABSENT = {
 _set_up: Session | None = None
 
 
+class NoRegion(SettingsError, ValueError):
+    """A session without a region."""
+
+
 class UnknownInstanceType(UsageError, ValueError):
     """Jobs cannot run on an instance type."""
 
@@ -90,7 +91,7 @@ class Session:
         profile: Further settings of a profile.
 
     Raises:
-        SettingsError: if the region is missing.
+        NoRegion: if the region is missing. A `ValueError` too.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class Session:
         profile: Mapping[str, Any] | None = None,
     ) -> None:
         if not region_id:
-            raise SettingsError(_("A session requires a region."), fix=_("Pass it: region_id='cn-hangzhou'"))
+            raise NoRegion(_("A session requires a region."), fix=_("Pass it: region_id='cn-hangzhou'"))
         settings = {
             "region_id": region_id,
             "workspace_id": workspace_id,
@@ -264,8 +265,10 @@ class Session:
         Raises:
             SettingsError: if the file cannot be written.
         """
-        path = Path(config_path or os.environ.get("PAI_CONFIG_PATH") or _FILE).expanduser()
-        values = {name: self.settings[name] for name in _SAVED if self.settings.get(name)}
+        from ..cloud.alibaba.account import SDK_KEYS, sdk_file
+
+        path = sdk_file(config_path)
+        values = {name: self.settings[name] for name in SDK_KEYS if self.settings.get(name)}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(values, indent=4), "utf-8")
@@ -324,8 +327,8 @@ def setup_default_session(
     in the same region.
 
     Raises:
-        SettingsError: if the region is missing and no default session is set.
-        UsageError: if the access key is incomplete.
+        NoRegion: if the region is missing and no default session is set. A `ValueError` too.
+        InvalidKey: if the access key is incomplete. A `ValueError` too.
     """
     global _set_up
     key = access_key(access_key_id, access_key_secret, security_token, credential_config)
@@ -359,6 +362,26 @@ def get_default_session() -> Session | None:
         return None
     settings = non_empty(views[name]["settings"])
     return Session(settings.pop("region_id", None), profile=settings)
+
+
+def load_default_config_file(config_path: str | os.PathLike[str] | None = None) -> dict[str, str] | None:
+    """Return region, workspace, bucket and OSS endpoint from the SDK's own file, as `Session.save_config` writes it;
+    None without a file.
+
+    Raises:
+        SettingsError: if the file cannot be read.
+    """
+    from ..cloud.alibaba.account import read_sdk_file, sdk_file
+
+    path = sdk_file(config_path)
+    try:
+        return read_sdk_file(path)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise SettingsError(
+            _("Cannot read {path}: {error}.").format(path=path, error=error), fix=_("Correct the file, or remove it.")
+        ) from None
 
 
 def target_of(session: Session | None) -> Target:

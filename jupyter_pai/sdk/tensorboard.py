@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..client.base import Client
 from ..client.job import JobHandle
 from ..client.printing import print_line
-from ..core.errors import BackendError, NotFound, UsageError
+from ..core.errors import NotFound, UsageError
 from ..core.i18n import _
+from .exception import UnexpectedStatusException
 from .session import default_session, target_of
+from .status import SdkStatus, status_by
 
 if TYPE_CHECKING:
     from .session import Session
@@ -28,13 +30,16 @@ class NotInOss(UsageError, RuntimeError):
 
 
 class TensorBoardStatus:
-    """The statuses of a `TensorBoard`, by their names in the SDK. Several of PAI's statuses are one here."""
+    """The statuses of a `TensorBoard`: PAI's words, which equal those of this product too."""
 
-    Pending = Creating = "starting"
-    Running = "running"
-    Stopping = Stopped = "stopped"
-    Creating_Failed = "failed"
-    Deleting = Deleted = ""
+    Creating: ClassVar = SdkStatus("Creating", "starting")
+    Pending: ClassVar = SdkStatus("Pending", "starting")
+    Running: ClassVar = SdkStatus("Running", "running")
+    Stopped: ClassVar = SdkStatus("Stopped", "stopped")
+    Stopping: ClassVar = SdkStatus("Stopping", "stopped")
+    Creating_Failed: ClassVar = SdkStatus("Creating_Failed", "failed")
+    Deleted: ClassVar = SdkStatus("Deleted", "")
+    Deleting: ClassVar = SdkStatus("Deleting", "")
 
     @classmethod
     def is_terminated(cls, status: str) -> bool:
@@ -86,7 +91,7 @@ class TensorBoard:
         Raises:
             NotInOss: if `uri` is not in OSS. A `RuntimeError` too.
             QuotaExceeded: if the limit of TensorBoards is reached; the message names the running ones.
-            BackendError: if it fails or times out.
+            UnexpectedStatusException: if it fails or times out.
         """
         if not uri.startswith("oss://"):
             raise NotInOss(_("A TensorBoard on PAI requires an oss:// URI, not {uri}").format(uri=uri))
@@ -122,25 +127,27 @@ class TensorBoard:
         return str(self._view["url"] or self._get().get("url", ""))
 
     @property
-    def status(self) -> str:
+    def status(self) -> SdkStatus:
         """The current status, one of `TensorBoardStatus`."""
-        return str(self._get().get("status", TensorBoardStatus.Deleted))
+        return status_by(TensorBoardStatus, self._get().get("status", ""))
 
     def wait(self) -> None:
         """Wait until it can be opened.
 
         Raises:
-            BackendError: if it fails or times out.
+            UnexpectedStatusException: if it fails or times out.
         """
         deadline = time.monotonic() + _START_TIMEOUT
         while self._view["status"] == TensorBoardStatus.Creating and time.monotonic() < deadline:
             time.sleep(_POLL_INTERVAL)
             self._view = self._get() or self._view | {"status": TensorBoardStatus.Stopped}
         if not TensorBoardStatus.is_running(self._view["status"]):
-            raise BackendError(
+            status = self._view["status"]
+            raise UnexpectedStatusException(
                 _("TensorBoard {name} is {status}. {reason}").format(
-                    name=self.tensorboard_id, status=self._view["status"], reason=self._view["reason"]
+                    name=self.tensorboard_id, status=status, reason=self._view["reason"]
                 ),
+                status_by(TensorBoardStatus, status),
                 fix=_("Check its status: %pai tensorboard --on-platform"),
             )
 
@@ -150,7 +157,7 @@ class TensorBoard:
         Raises:
             NotFound: if it was deleted.
             QuotaExceeded: if the limit of TensorBoards is reached; the message names the running ones.
-            BackendError: if it fails or times out.
+            UnexpectedStatusException: if it fails or times out.
         """
         if self.status not in (TensorBoardStatus.Running, TensorBoardStatus.Creating):
             body = {"board": self.tensorboard_id, "profile": self._profile}

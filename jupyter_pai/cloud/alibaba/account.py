@@ -28,6 +28,9 @@ from ..stored_key import StoredKey
 from .credentials import KeyChain
 from .openapi import DSW, STUDIO, WORKSPACE, OpenApi
 
+# The keys in the configuration of PAI's SDK.
+SDK_KEYS = ("region_id", "oss_bucket_name", "workspace_id", "oss_endpoint")
+
 
 class AliyunSettings(ProfileSettings):
     """The keys of a profile for Alibaba Cloud. Access keys are not among them."""
@@ -283,15 +286,27 @@ def discover() -> dict[str, Any]:
     return _sdk_configuration() or _instance_environment()
 
 
-def _sdk_configuration() -> dict[str, Any]:
-    """Source: ``pai.session``. Access keys, which older versions stored there too, are ignored."""
-    path = Path(os.environ.get("PAI_CONFIG_PATH") or "~/.pai/config.json").expanduser()
+def sdk_file(path: str | os.PathLike[str] | None = None) -> Path:
+    """Return the path of the configuration of PAI's SDK."""
+    return Path(path or os.environ.get("PAI_CONFIG_PATH") or "~/.pai/config.json").expanduser()
+
+
+def read_sdk_file(path: Path) -> dict[str, str]:
+    """Return profile keys from the configuration of PAI's SDK. Source: ``pai.session``. Access keys, which older
+    versions stored there too, are ignored.
+
+    Raises:
+        OSError, ValueError: if the file cannot be read.
+    """
+    config = json.loads(path.read_text("utf-8"))
+    return {name: str(config[name]) for name in SDK_KEYS if config.get(name)} if isinstance(config, dict) else {}
+
+
+def _sdk_configuration() -> dict[str, str]:
     try:
-        config = json.loads(path.read_text("utf-8"))
+        settings = read_sdk_file(sdk_file())
     except (OSError, ValueError):
         return {}
-    names = ("region_id", "workspace_id", "oss_bucket_name", "oss_endpoint")
-    settings = {name: str(config[name]) for name in names if config.get(name)} if isinstance(config, dict) else {}
     return settings if "region_id" in settings else {}
 
 

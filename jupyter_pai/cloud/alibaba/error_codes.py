@@ -26,6 +26,7 @@ from ...core.errors import (
     RegionError,
     SoldOut,
     Throttled,
+    Unsupported,
 )
 from ...core.i18n import N_, _
 from ..http import Refusal
@@ -92,6 +93,7 @@ _STATUSES: dict[int, type[PaiError]] = {
     404: NotFound,
     409: Conflict,
     429: Throttled,
+    501: Unsupported,
 }
 
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["INSTANCE_TYPE_LOCAL", "INSTANCE_TYPE_LOCAL_GPU", "JobType", "Network", "StoragePathCategory"]
+from ...core.i18n import N_
+from ..absent import absent_names
+
+__all__ = [
+    "INSTANCE_TYPE_LOCAL",
+    "INSTANCE_TYPE_LOCAL_GPU",
+    "JobType",
+    "Network",
+    "StoragePathCategory",
+]
 
 INSTANCE_TYPE_LOCAL = "local"
 INSTANCE_TYPE_LOCAL_GPU = "local_gpu"
@@ -34,3 +43,13 @@ class StoragePathCategory(StrEnum):
     TrainData = "train_data"
     TrainingJob = "training_job"
     TrainingSrc = "training_src"
+
+
+__getattr__ = absent_names(
+    __name__,
+    dict.fromkeys(
+        """DataSourceType DataType DatasetSourceType DefaultChannelName FileProperty FileSystemInputScheme
+        FrameworkTypes ModelFormat ResourceAccessibility""".split(),
+        N_("Write the value as text."),
+    ),
+)

@@ -50,9 +50,13 @@ _ABSENT = {
     "http_user_agent": N_("The engine names itself in its requests."),
     "is_domain_connectable": N_("To check the services and the network: %pai doctor --backend pai"),
     "make_list_resource_iterator": N_("Lists here are complete: jupyter_pai.list_jobs(), list_images()"),
+    "parse_region_id_from_endpoint": N_("The region of a session: session.region_id"),
     "to_semantic_version": N_("Compare versions with `packaging.version.Version`."),
     **dict.fromkeys(
-        ("parse_bmcpfs_uri", "parse_cpfs_uri", "parse_nas_uri", "parse_odps_uri", "parse_oss_uri"),
+        (
+            *("parse_bmcpfs_uri", "parse_cpfs_uri", "parse_local_file_uri", "parse_nas_uri", "parse_odps_uri"),
+            *("parse_oss_uri", "parse_pai_dataset_uri"),
+        ),
         N_("Parse an OSS URI: OssUriObj('oss://…'). Pass other URIs as inputs unchanged."),
     ),
 }
@@ -177,4 +181,4 @@ def retry(
     return decorate
 
 
-__getattr__ = absent_names(_ABSENT)
+__getattr__ = absent_names(__name__, _ABSENT)

@@ -44,7 +44,7 @@ _ON_DEMAND = {
     ),
     "CustomJob": ".custom_job",
 }
-_absent = absent_names(_ABSENT)
+_absent = absent_names(__name__, _ABSENT)
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...client.connect import connect
-from ...client.parameters import parameter_names
+from ..exception import sdk_errors
 from ..operator import CustomJobOperator
 from ..pipeline.types import Variable
 from ..run import run, timestamped
@@ -67,7 +67,7 @@ class CustomJob:
         """Run the job on this machine. With `wait`, print the log and return when the job has ended.
 
         Raises:
-            JobFailed: if `wait` is set and the job did not succeed.
+            JobUnsuccessful: if `wait` is set and the job failed.
         """
         target = Target(connect(), backend="local")
         return self._submit(target, {}, inputs, output_path, name, wait)
@@ -86,8 +86,8 @@ class CustomJob:
         Without a `job_config`, the job has one instance of the profile's instance type.
 
         Raises:
-            BadInput: naming the invalid parameter and the fix.
-            JobFailed: if `wait` is set and the job failed.
+            BadInput: naming the invalid parameter and the fix. A `ValueError` too.
+            JobUnsuccessful: if `wait` is set and the job failed.
         """
         target = custom_job_target()
         config = JobConfig.of(job_config) if job_config is not None else None
@@ -131,7 +131,7 @@ class CustomJob:
             "inputs": {channel: absolute(uri) for channel, uri in (inputs or {}).items()},
             "output_path": absolute(output_path) if output_path else "",
         }
-        with parameter_names(_NAMES):
+        with sdk_errors(_NAMES):
             with code_folder(self.source_code, target) as folder:
                 job = TrainingJob(*run(target, spec | {"source": {"folder": folder}}))
             return job.wait() if wait else job

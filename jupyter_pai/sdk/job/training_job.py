@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, ClassVar
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from ...client.base import Client
 from ...client.job import JobHandle
-from ...core.errors import Conflict, NotFound, Unsupported
+from ...core.errors import Conflict, NotFound
 from ...core.i18n import N_, _
 from ..absent import no_such_attribute
 from ..run import local_path, wait_for
 from ..session import BACKEND, target_of
+from ..status import SdkStatus, status_by
+from ..target import Target
 
 if TYPE_CHECKING:
     from ..session import Session
@@ -26,32 +31,38 @@ _ABSENT = {
 }
 
 
+# Jobs of PAI in a request of a list.
+_PAGE = 100
+
+
 class NoSuchOutput(Conflict, RuntimeError):
     """A job has no output channel of that name."""
 
 
 class TrainingJobStatus:
-    """The statuses of a `TrainingJob`, by their names in the SDK. Several of PAI's statuses are one here; PAI's own
-    word is ``job.info["platform_status"]``."""
+    """The statuses of a `TrainingJob`: PAI's words, which equal those of this product too."""
 
-    Creating = Initializing = "starting"
-    Created = Submitted = "queued"
-    Running = "running"
-    Succeed = "succeeded"
-    Failed = CreateFailed = InitializeFailed = "failed"
-    Terminated = "stopped"
-
-    _ENDED: ClassVar = [Succeed, Failed, Terminated, "lost"]
+    # The usual word for a status of this product comes first.
+    Submitted: ClassVar = SdkStatus("Submitted", "queued")
+    Created: ClassVar = SdkStatus("Created", "queued")
+    Initializing: ClassVar = SdkStatus("Initializing", "starting")
+    Creating: ClassVar = SdkStatus("Creating", "starting")
+    Running: ClassVar = SdkStatus("Running", "running")
+    Succeed: ClassVar = SdkStatus("Succeed", "succeeded")
+    Failed: ClassVar = SdkStatus("Failed", "failed")
+    CreateFailed: ClassVar = SdkStatus("CreateFailed", "failed")
+    InitializeFailed: ClassVar = SdkStatus("InitializeFailed", "failed")
+    Terminated: ClassVar = SdkStatus("Terminated", "stopped")
 
     @classmethod
-    def completed_status(cls) -> list[str]:
+    def completed_status(cls) -> list[SdkStatus]:
         """Return the statuses of ended jobs."""
-        return list(cls._ENDED)
+        return [*cls.failed_status(), cls.Succeed, cls.Terminated, SdkStatus("lost", "lost")]
 
     @classmethod
-    def failed_status(cls) -> list[str]:
+    def failed_status(cls) -> list[SdkStatus]:
         """Return the statuses of failed jobs."""
-        return [cls.Failed]
+        return [cls.InitializeFailed, cls.Failed, cls.CreateFailed]
 
 
 class TrainingJob(JobHandle):
@@ -71,16 +82,24 @@ class TrainingJob(JobHandle):
         return cls(target.client.call("adopt", body=body), target.client)
 
     @classmethod
-    def list(cls, *_arguments: object, **_keywords: object) -> None:
-        """Not supported: `jupyter_pai.list_jobs` lists the jobs of this machine's engine.
+    def list(
+        cls, status: str | None = None, session: Session | None = None, page_size: int = 50, page_number: int = 1
+    ) -> Sequence[TrainingJob]:
+        """Return a page of the workspace's jobs on PAI, newest first; with `status`, of the jobs of this status. A job
+        that was submitted elsewhere is imported when more than its name, status and page is needed.
 
         Raises:
-            Unsupported: always.
+            PaiError: if PAI refuses the list.
         """
-        raise Unsupported(
-            _("TrainingJob.list is not supported."),
-            fix=_("List jobs: jupyter_pai.list_jobs(), or %pai list. Import one of PAI: TrainingJob.get('ID')"),
-        )
+        target = target_of(session)
+        jobs = (_ListedJob(item, target.client, session) for item in _listed(target))
+        chosen = (job for job in jobs if status is None or job.status == status)
+        return [*islice(chosen, page_size * (page_number - 1), page_size * page_number)]
+
+    @property
+    def status(self) -> SdkStatus:
+        """The status, one of `TrainingJobStatus`: PAI's word, which equals the word of this product too."""
+        return _status(self._current())
 
     @property
     def training_job_id(self) -> str:
@@ -108,7 +127,7 @@ class TrainingJob(JobHandle):
 
     def is_succeeded(self) -> bool:
         """Return whether the job has succeeded."""
-        return self.status == TrainingJobStatus.Succeed
+        return self.ended and self.status == TrainingJobStatus.Succeed
 
     def is_completed(self) -> bool:
         """Return whether the job has ended."""
@@ -136,7 +155,7 @@ class TrainingJob(JobHandle):
         `interval` has no effect: the engine polls the platform.
 
         Raises:
-            JobFailed: if the job failed.
+            JobUnsuccessful: if the job failed.
             TimeoutError: if the job has not ended within `timeout` seconds.
         """
         wait_for(self, timeout, show_logs)
@@ -144,3 +163,62 @@ class TrainingJob(JobHandle):
 
     def __getattr__(self, name: str) -> object:
         raise no_such_attribute("TrainingJob", name, _ABSENT)
+
+
+class _ListedJob(TrainingJob):
+    """A job of a list, with the values of the list. It is imported when more is needed."""
+
+    def __init__(self, item: Mapping[str, Any], client: Client, session: Session | None) -> None:
+        super().__init__({**item}, client)
+        self._session = session
+
+    @property
+    def _is_imported(self) -> bool:
+        return "id" in self._job
+
+    def _current(self, *, complete: bool = False) -> dict[str, Any]:
+        if not self._is_imported:
+            self._job = TrainingJob.get(self._job["remote_id"], self._session)._job
+        return super()._current(complete=complete)
+
+    @property
+    def id(self) -> str:
+        return str(self._current()["id"])
+
+    @property
+    def status(self) -> SdkStatus:
+        """The status in the list, until the job is imported."""
+        return super().status if self._is_imported else _status(self._job)
+
+    @property
+    def ended(self) -> bool:
+        return self.status in TrainingJobStatus.completed_status() or super().ended
+
+    @property
+    def training_job_id(self) -> str:
+        return str(self._job["remote_id"])
+
+    @property
+    def training_job_url(self) -> str:
+        return str(self._job["console_url"])
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self._is_imported else f"<{self.training_job_id} {self.name}, {self.status}>"
+
+
+def _listed(target: Target) -> Iterator[Mapping[str, Any]]:
+    """Yield the jobs of PAI, newest first, each once. Pages are fetched on demand."""
+    backend, before, known = "" if target.profile else BACKEND, "", set[str]()
+    while True:
+        query = {"profile": target.profile, "backend": backend, "before": before, "limit": _PAGE}
+        page = target.client.call("remote_jobs", **query)["jobs"]
+        new = [item for item in page if item["remote_id"] not in known]
+        yield from new
+        if len(page) < _PAGE or not new:
+            return
+        known |= {item["remote_id"] for item in new}
+        before = page[-1]["submitted_at"]
+
+
+def _status(job: Mapping[str, Any]) -> SdkStatus:
+    return status_by(TrainingJobStatus, str(job["status"]), str(job["platform_status"]))

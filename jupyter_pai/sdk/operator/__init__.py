@@ -14,7 +14,7 @@ _ABSENT = {
     "SavedOperator": N_("Get a saved component: RegisteredComponent.get_by_identifier('NAME', version='v1')"),
     "ScriptOperator": _CUSTOM_JOB,
 }
-_absent = absent_names(_ABSENT)
+_absent = absent_names(__name__, _ABSENT)
 
 
 def __getattr__(name: str) -> Any:

@@ -73,7 +73,7 @@ class ComponentBase(ABC):
 
         Raises:
             SpecError: for an unknown, missing or invalid argument.
-            JobFailed: if `wait` is set and the job failed.
+            JobUnsuccessful: if `wait` is set and the job failed.
         """
         values = self.checked(arguments)
         target = custom_job_target()

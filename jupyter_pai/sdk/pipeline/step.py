@@ -8,16 +8,27 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from ...core.errors import SpecError
-from ...core.i18n import _
+from ...core.i18n import N_, _
 from ...jobs.workflows.condition import parse_condition
 from ...jobs.workflows.expression import ConditionText, StepResult
 from ...jobs.workflows.references import CHANNEL, OUTPUTS, Reference, check_step_name
+from ..absent import absent_names
 from ..target import Target
 from .types import OutputsSpec, PipelineArtifact
 
 __all__ = ["PipelineStep", "StepComponent"]
 
 _numbers = itertools.count(1)
+__getattr__ = absent_names(
+    __name__,
+    {
+        **dict.fromkeys(
+            ("ConditionStep", "RegisteredComponentRefer", "UnRegisteredComponentRefer"),
+            N_("A step is made by its component: component.as_step(…), component.as_condition_step(…)"),
+        ),
+        "LoopStep": N_("Make the steps in a loop."),
+    },
+)
 
 
 class StepComponent(Protocol):

@@ -11,7 +11,8 @@ from pathlib import PurePath
 from typing import Any
 
 from ...core.errors import SpecError
-from ...core.i18n import _
+from ...core.i18n import N_, _
+from ..absent import absent_names
 
 __all__ = [
     "ArtifactMetadataUtils",
@@ -25,6 +26,16 @@ __all__ = [
     "PipelineParameter",
     "Variable",
 ]
+
+# A package in the SDK, whose modules are absent here.
+__path__: list[str] = []
+__getattr__ = absent_names(
+    __name__,
+    {
+        "ModelType": N_("Write the value as text."),
+        "PipelineVariable": N_("An input or output is a PipelineParameter or a PipelineArtifact."),
+    },
+)
 
 
 class ParameterType(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...core.errors import PaiError, Unsupported
 from ...core.i18n import N_, _
-from ..absent import AbsentAttribute
+from ..absent import AbsentName
 
 __all__ = ["foreign_task", "no_such_method"]
 
@@ -35,7 +35,7 @@ def no_such_method(name: str) -> AttributeError:
         return AttributeError(f"'Client' object has no attribute {name!r}", name=name)
     fix = next((fix for words, fix in _ALTERNATIVES.items() if any(word in name for word in words)), _CONSOLE)
     text = _("jupyter_pai.sdk.tikit does not have `{name}` of Tikit.").format(name=f"Client.{name}")
-    return AbsentAttribute(text, fix=_(fix))
+    return AbsentName(text, fix=_(fix))
 
 
 def foreign_task() -> PaiError:

@@ -1,17 +1,25 @@
-"""Names of the SDK without a counterpart: the error names the alternative."""
+"""Names of the SDK without a counterpart: they can be imported, and the error of a use names the alternative."""
 
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
-from jupyter_pai.core.errors import PaiError, Unsupported
+from jupyter_pai.core.errors import JobFailed, PaiError, Unsupported
 from jupyter_pai.sdk import exception
+from jupyter_pai.sdk.absent import AbsentName
 from jupyter_pai.sdk.estimator import AlgorithmEstimator, Estimator
+from jupyter_pai.sdk.job import TrainingJobStatus
 from jupyter_pai.sdk.session import Session
+
+from ...fakes.alipai import python_of_alipai
+from ...support.own_environments import run_script
 
 # Modules and names of alipai 0.4.13. Below them, everything is absent too.
 MODULES = (
@@ -20,12 +28,63 @@ MODULES = (
 ).split()
 
 
+# The classes and functions of each public module, read from the files of the installed SDK.
+PUBLIC_NAMES = """
+    import ast, pathlib, pai
+    top = pathlib.Path(pai.__file__).parent
+    for path in top.rglob("*.py"):
+        parts = path.relative_to(top).with_suffix("").parts
+        if parts[0] != "libs" and not any(part.startswith("_") for part in parts if part != "__init__"):
+            nodes = ast.parse(path.read_text()).body
+            results[".".join(part for part in parts if part != "__init__")] = [
+                node.name for node in nodes
+                if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not node.name.startswith("_")]
+"""
+
+
+def test_each_public_name_of_the_sdk_can_be_imported(tmp_path: Path) -> None:
+    names = run_script(python_of_alipai(), dedent(PUBLIC_NAMES), {}, tmp_path / "home")
+    del names["output"]
+    assert len(names) > 60
+    for module, members in names.items():
+        ours = importlib.import_module(f"jupyter_pai.sdk.{module}".rstrip("."))
+        for member in members:
+            getattr(ours, member)
+
+
 @pytest.mark.parametrize("name", MODULES)
-def test_import_of_an_absent_module_names_the_alternative(name: str) -> None:
-    with pytest.raises(ImportError) as caught:
-        importlib.import_module(f"jupyter_pai.sdk.{name}")
-    assert isinstance(caught.value, Unsupported) and caught.value.fix
-    assert f"`{name}`" in caught.value.message or f"`{name.partition('.')[0]}`" in caught.value.message
+def test_use_of_an_absent_module_names_the_alternative(name: str) -> None:
+    module = importlib.import_module(f"jupyter_pai.sdk.{name}")
+    for use in (lambda: module.Anything(1), lambda: module.Anything.VALUE):
+        with pytest.raises(AbsentName) as caught:
+            use()
+        assert isinstance(caught.value, Unsupported) and caught.value.fix
+        assert f"`{name}.Anything" in caught.value.message
+
+
+def test_a_program_that_does_not_use_an_absent_name_runs(tmp_path: Path) -> None:
+    program = dedent(
+        """
+        import jupyter_pai.sdk.serializers, jupyter_pai.sdk.libs.alibabacloud_pai.models
+        from typing import Optional
+        from jupyter_pai.sdk import predictor
+        from jupyter_pai.sdk.job import LocalTrainingJob
+        from jupyter_pai.sdk.serializers import JsonSerializer, SerializerBase
+
+        class Own(SerializerBase):
+            pass
+
+        def serve(how: Optional[JsonSerializer], other: "predictor.Predictor | None" = None) -> "JsonSerializer | None":
+            return how
+
+        assert not isinstance(serve(None), (JsonSerializer, LocalTrainingJob)) and not hasattr(predictor, "__path_x__")
+        print("trained")
+        Own()
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.stdout == "trained\n" and done.returncode == 1
+    assert "does not have `serializers.SerializerBase` of the PAI SDK" in done.stderr
 
 
 def test_unknown_modules_and_names_are_reported_as_always() -> None:
@@ -35,15 +94,19 @@ def test_unknown_modules_and_names_are_reported_as_always() -> None:
         assert not hasattr(importlib.import_module(f"jupyter_pai.sdk.{module}"), "no_such_name")
 
 
-def test_absent_names_of_modules_name_the_alternative() -> None:
-    with pytest.raises(ImportError, match="HyperParameterType"):
-        from jupyter_pai.sdk.estimator import HyperParameterType  # noqa: F401
-    with pytest.raises(ImportError, match=r"Estimator\(instance_type='local'\)"):
-        from jupyter_pai.sdk.job import LocalTrainingJob  # noqa: F401
-    with pytest.raises(ImportError, match=r"as a dict"):
-        from jupyter_pai.sdk.model import InferenceSpec  # noqa: F401
-    with pytest.raises(ImportError, match=r"packaging\.version"):
-        from jupyter_pai.sdk.common.utils import to_semantic_version  # noqa: F401
+@pytest.mark.parametrize(
+    ("module", "name", "fix"),
+    [
+        ("estimator", "HyperParameterType", "`type` of its definition"),
+        ("job", "LocalTrainingJob", r"Estimator\(instance_type='local'\)"),
+        ("model", "InferenceSpec", "as a dict"),
+        ("common.utils", "to_semantic_version", r"packaging\.version"),
+    ],
+)
+def test_use_of_an_absent_name_of_a_module_names_the_alternative(module: str, name: str, fix: str) -> None:
+    absent = getattr(importlib.import_module(f"jupyter_pai.sdk.{module}"), name)
+    with pytest.raises(AbsentName, match=f"{name}.*{fix}"):
+        absent()
 
 
 def test_absent_methods_and_attributes_name_the_alternative(engine: EmbeddedClient, folder: Path) -> None:
@@ -59,12 +122,14 @@ def test_absent_methods_and_attributes_name_the_alternative(engine: EmbeddedClie
     job = estimator.fit(show_logs=False)
     with pytest.raises(AttributeError, match=r"job\.spec\['hyperparameters'\]"):
         job.hyperparameters  # noqa: B018
-    with pytest.raises(Unsupported, match=r"jupyter_pai\.list_jobs"):
-        job.list()
 
 
 def test_errors_have_the_names_of_the_sdk(engine: EmbeddedClient) -> None:
     with pytest.raises(exception.UnexpectedStatusException, match="exit code 3") as caught:
         Estimator(command="exit 3", instance_type="local").fit(show_logs=False)
-    assert isinstance(caught.value, RuntimeError)
+    error = caught.value
+    assert isinstance(error, RuntimeError) and isinstance(error, JobFailed)
+    assert str(error.status) == "Failed" and error.status in TrainingJobStatus.failed_status()
+    assert (error.status, error.details["status"], error.details["exit_code"]) == ("failed", "failed", 3)
     assert exception.PAIException is PaiError
+    assert exception.UnexpectedStatusException("message", "Stopped").status == "Stopped"
