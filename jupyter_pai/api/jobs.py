@@ -275,11 +275,14 @@ def _with_notebook_path(context: Context, request: SubmitRequest) -> SubmitReque
 
 
 @endpoint("GET", "/jobs/{job}")
-async def show(context: Context, job: str) -> JobReply:
+async def show(
+    context: Context, job: str, refresh: Annotated[bool, "Poll the platform, if the state is old."] = True
+) -> JobReply:
     """Get a job by its id, the beginning of its id, its name, or `last`."""
     await context.service.watcher.wait_first_poll()
     record = context.service.store.jobs.find(job)
-    context.service.watcher.request_refresh(record.id)
+    if refresh:
+        context.service.watcher.request_refresh(record.id)
     git = context.service.provenance(record).git
     return context.service.describe(record) | {
         "instances": instances(context.service.home.job(record.id).log, record.spec.instance_names),

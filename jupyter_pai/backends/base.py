@@ -135,11 +135,11 @@ class Backend(JobFiles, PlatformMetrics, ABC):
     login_model: ClassVar[type[BaseModel] | None] = None
     # Fields of a spec's `options`, for forms and `parse_options`. None if there are none or they are not known.
     options_model: ClassVar[type[BaseModel] | None] = None
-    # Slow modules of a first submit. They are imported in a thread when a page or a kernel with the extension connects,
-    # if a profile of this backend exists.
+    # Slow modules of a first submit, imported in a thread when a page or kernel connects and a profile exists.
     preloaded: ClassVar[Sequence[str]] = ()
     # The label that has our id of a job on the platform; empty if the id stands elsewhere.
     job_label: ClassVar[str] = ""
+    keeps_samples: ClassVar[bool] = False  # Of ended jobs: they are fetched when a user first looks at them.
     # TensorBoards run by the platform; None if it runs none.
     boards: Boards | None = None
     # The platform's registry of models; None if it has none.

@@ -80,10 +80,10 @@ class JobHandle:
         """The job's complete record, as JSON values."""
         return dict(self._current(complete=True))
 
-    def _current(self, *, complete: bool = False) -> dict[str, Any]:
+    def _current(self, *, complete: bool = False, refresh: bool = True) -> dict[str, Any]:
         """Return the current record. `complete`: with the fields that an item of a list lacks."""
         if self._job["status"] not in _ENDED or (complete and "spec" not in self._job):
-            self._job = self._call("show")
+            self._job = self._call("show", refresh=refresh)
         return self._job
 
     @property
@@ -174,9 +174,15 @@ class JobHandle:
         )
 
     def wait(
-        self, timeout: float | None = None, *, logs: bool = False, write: Callable[[str], object] | None = None
+        self,
+        timeout: float | None = None,
+        *,
+        logs: bool = False,
+        write: Callable[[str], object] | None = None,
+        refresh: bool = True,
     ) -> JobHandle:
         """Wait until the job has ended; with `logs`, print its log meanwhile. An interrupt does not stop the job.
+        Without `refresh`, its platform is polled as for an unwatched job.
 
         Raises:
             TimeoutError: if the job has not ended within `timeout` seconds.
@@ -190,12 +196,10 @@ class JobHandle:
                 if isinstance(write, LogPrinter):
                     write.finish()
         until = float("inf") if timeout is None else time.monotonic() + timeout
-        while not self.ended:
+        while (job := self._current(refresh=refresh))["status"] not in _ENDED:
             if time.monotonic() > until:
                 raise TimeoutError(
-                    _("Job {job} is still {status}.").format(
-                        job=self.id, status=summary.status_word(self._current()["status"])
-                    )
+                    _("Job {job} is still {status}.").format(job=self.id, status=summary.status_word(job["status"]))
                 )
             time.sleep(_POLL_INTERVAL)
         return self
@@ -361,6 +365,7 @@ def wait_for_success(
     logs: bool = True,
     write: Callable[[str], object] | None = None,
     allowed: Sequence[str] = ("succeeded",),
+    refresh: bool = True,
 ) -> JobHandle:
     """Wait until a job has ended. An interrupt leaves it running and prints `stop`, the command that stops it.
 
@@ -368,7 +373,7 @@ def wait_for_success(
         JobFailed: if the job ended with another status than the `allowed` ones.
     """
     try:
-        JobHandle.wait(handle, timeout, logs=logs, write=write)  # Not that of a subclass, which calls this function.
+        JobHandle.wait(handle, timeout, logs=logs, write=write, refresh=refresh)  # That of a subclass calls this.
     except KeyboardInterrupt as interrupt:
         explain_wait(interrupt, handle.info, stop)
         raise

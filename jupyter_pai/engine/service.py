@@ -306,7 +306,7 @@ class JobService:
         Points are columns, downsampled to `most` if more arrive at once. `sources` has the sources of the known points:
         a metric with another source starts again. `system` adds resource usage.
         """
-        at, known = dict(counts), dict(sources or {})
+        at, known, complete = dict(counts), dict(sources or {}), False
         with self.watcher.watch(job.id):
             while True:
                 ended = self.watcher.has_ended(job.id)
@@ -315,9 +315,13 @@ class JobService:
                     at |= {name: part["end"] for name, part in points.items()}
                     known |= {name: part["source"] for name, part in points.items()}
                     yield points
-                if ended:
+                if complete:
                     return
-                await asyncio.sleep(self.timings.watched)
+                if complete := ended:
+                    # Data that is still fetched, or that the platform has kept until now.
+                    await self.watcher.ensure_fresh(self.store.jobs.get(job.id), details=True)
+                else:
+                    await asyncio.sleep(self.timings.watched)
 
     async def follow_events(self, after: int) -> AsyncIterator[list[JobEvent]]:
         """Stream the events of jobs after the event `after`."""

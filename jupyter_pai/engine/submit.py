@@ -392,5 +392,6 @@ class Submitter:
             raise
         if submission != Submission(job.remote_id):
             job = await asyncio.wrap_future(self.store.jobs.update(job.id, **submitted(job, submission)))
-        self.watcher.follow(job, held.lease, secrets)
+        is_remote = Capability.RUNS_HERE not in plan.backend.capabilities
+        self.watcher.follow(job, held.lease, secrets, polled=is_remote)
         return job

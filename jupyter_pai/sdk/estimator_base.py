@@ -10,6 +10,7 @@ from ..client.job import JobHandle
 from ..core.errors import Conflict, Unsupported
 from ..core.i18n import N_, _
 from .job.training_job import TrainingJob
+from .run import INTERVAL
 from .session import BACKEND
 from .target import Target
 
@@ -45,12 +46,18 @@ class EstimatorBase(ABC):
         self.hyperparameters |= hyperparameters
 
     def wait(
-        self, interval: float = 5, show_logs: bool = True, all_jobs: bool = False, *, timeout: float | None = None
+        self,
+        interval: float = INTERVAL,
+        show_logs: bool = True,
+        all_jobs: bool = False,
+        *,
+        timeout: float | None = None,
     ) -> TrainingJob:
         """Wait until the latest job has ended, and return it. With `all_jobs`, wait for all jobs of this estimator
         instead, without their logs, and print a table of them.
 
-        `interval` has no effect: the engine polls the platform. `timeout` is in seconds, for each job.
+        Without a log, a shorter `interval` than 5 seconds polls the platform every second or two. `timeout` is in
+        seconds, for each job.
 
         Raises:
             NoJob: before the first `fit`. A `RuntimeError` too.
@@ -63,7 +70,7 @@ class EstimatorBase(ABC):
         from .common.utils import print_table
 
         for job in self._jobs:
-            JobHandle.wait(job, timeout)
+            JobHandle.wait(job, timeout, refresh=interval < INTERVAL)
         print_table(
             [_("name"), _("job"), _("status")], [[job.name, job.training_job_id, job.status] for job in self._jobs]
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from ..client import summary
 from ..client.base import Client, progress_printer
 from ..client.interrupts import explain_submit, new_key
 from ..client.job import JobHandle, wait_for_success
@@ -15,7 +16,10 @@ from ..core.i18n import _
 from .exception import JobUnsuccessful
 from .target import Target
 
-__all__ = ["local_path", "run", "timestamped", "wait_for"]
+__all__ = ["INTERVAL", "local_path", "run", "timestamped", "wait_for"]
+
+# Seconds between two polls of a job, by default.
+INTERVAL = 5.0
 
 
 def run(target: Target, spec: dict[str, Any]) -> tuple[dict[str, Any], Client]:
@@ -25,26 +29,27 @@ def run(target: Target, spec: dict[str, Any]) -> tuple[dict[str, Any], Client]:
     progress, key = progress_printer(print_line), new_key()
     try:
         reply = client.submit(spec, backend=target.backend, confirmed=True, anyway=True, progress=progress, key=key)
-        handle = JobHandle(reply["job"], client)
-        if url := handle.info["console_url"]:
+        if url := reply["job"]["console_url"]:
             print_line(url)
-        print_line(repr(handle))
+        print_line(summary.line(reply["job"]))
         return reply["job"], client
     except KeyboardInterrupt as interrupt:
         explain_submit(interrupt, client.call, key)
         raise
 
 
-def wait_for(handle: JobHandle, timeout: float | None, show_logs: bool) -> None:
+def wait_for(handle: JobHandle, interval: float, timeout: float | None, show_logs: bool) -> None:
     """Wait until a job has ended. An interrupt leaves it running and prints how to stop it. For a stopped job, the
-    reason is printed.
+    reason is printed. Without the log, its platform is polled every `INTERVAL` seconds, and for a shorter `interval`
+    more often.
 
     Raises:
         JobUnsuccessful: if the job failed.
     """
     stop = f"latest_job.stop(), or %pai stop {handle.id}"
     try:
-        wait_for_success(handle, stop, timeout, logs=show_logs, allowed=("succeeded", "stopped"))
+        allowed, refresh = ("succeeded", "stopped"), interval < INTERVAL
+        wait_for_success(handle, stop, timeout, logs=show_logs, allowed=allowed, refresh=refresh)
     except JobFailed as error:
         failure = JobUnsuccessful(error.message, handle.status, fix=error.fix)
         failure.details = error.details

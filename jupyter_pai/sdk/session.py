@@ -23,6 +23,7 @@ from ..cloud.keys import AccessKey
 from ..core.errors import SettingsError, UsageError
 from ..core.i18n import N_, _
 from .absent import no_such_attribute
+from .config_file import load_default_config_file
 from .credentials import access_key, use_in_this_process
 from .options import non_empty
 from .target import Target
@@ -362,26 +363,6 @@ def get_default_session() -> Session | None:
         return None
     settings = non_empty(views[name]["settings"])
     return Session(settings.pop("region_id", None), profile=settings)
-
-
-def load_default_config_file(config_path: str | os.PathLike[str] | None = None) -> dict[str, str] | None:
-    """Return region, workspace, bucket and OSS endpoint from the SDK's own file, as `Session.save_config` writes it;
-    None without a file.
-
-    Raises:
-        SettingsError: if the file cannot be read.
-    """
-    from ..cloud.alibaba.account import read_sdk_file, sdk_file
-
-    path = sdk_file(config_path)
-    try:
-        return read_sdk_file(path)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise SettingsError(
-            _("Cannot read {path}: {error}.").format(path=path, error=error), fix=_("Correct the file, or remove it.")
-        ) from None
 
 
 def target_of(session: Session | None) -> Target:

@@ -153,6 +153,16 @@ class Storage(ABC):
             EngineError: if it cannot be written.
         """
 
+    def put_once(self, source: Path | bytes, uri: str, progress: Progress | None = None) -> None:
+        """Write a file, unless one is there.
+
+        Raises:
+            PaiError: as `put`.
+        """
+        with contextlib.suppress(NotFound), self.open(*self.split(uri)):
+            return
+        self.put(source, uri, overwrite=True, progress=progress)
+
     @abstractmethod
     def delete(self, uri: str) -> int:
         """Delete a file, or a folder recursively. Returns the number of deleted files.

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ..support.own_environments import python_with, run_script
-from .alibaba import StandIn
+from .alibaba import AccessKey, StandIn
 
 __all__ = ["PYTHON_TOO_NEW", "python_of_alipai", "run_alipai", "session_of"]
 
@@ -37,8 +37,8 @@ def session_of(pai: StandIn) -> str:
     """)
 
 
-def run_alipai(pai: StandIn, script: str, **arguments: str) -> dict[str, Any]:
-    """Run a script with `session`: see `run_script`."""
-    variables = pai.environment() | pai.proxy_environment()
+def run_alipai(pai: StandIn, script: str, key: AccessKey | None = None, /, **arguments: str) -> dict[str, Any]:
+    """Run a script with `session`: see `run_script`. Default: the key of the stand-in."""
+    variables = pai.environment(key) | pai.proxy_environment()
     text = session_of(pai) + dedent(script)
     return run_script(python_of_alipai(), text, arguments, pai.folder / "home", **variables)

@@ -79,6 +79,7 @@ class PaiBackend(RemoteBackend):
     options_model: ClassVar[type[BaseModel] | None] = PaiOptions
     preloaded: ClassVar[Sequence[str]] = ("httpx", "stamina", "aiolimiter", "oss2", "anycrc", f"{__package__}.resolve")
     job_label: ClassVar[str] = JOB_LABEL
+    keeps_samples: ClassVar[bool] = True
     terminal_dialects: ClassVar[Mapping[str, type[TerminalDialect]]] = {"pai": PaiDialect}
     settings: PaiSettings
 

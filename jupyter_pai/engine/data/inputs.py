@@ -190,15 +190,12 @@ def upload_code(place: Location, archive: Path, paths: Collection[str]) -> None:
     `paths` are the files of the archive. `requirements.txt` is uploaded also as a separate file, for platforms that do
     not unpack the archive. The archive is sent last, so its presence means that the upload is complete.
     """
-    storage = place.storage
-    with contextlib.suppress(NotFound), storage.open(place.uri, _ARCHIVE):
-        return
     if _REQUIREMENTS in paths:
         with tarfile.open(archive) as packed:
             file = packed.extractfile(_REQUIREMENTS)
             data = file.read() if file else b""
-        storage.put(data, place.join(_REQUIREMENTS).uri, overwrite=True)
-    storage.put(archive, place.join(_ARCHIVE).uri, overwrite=True, progress=check_progress)
+        place.storage.put_once(data, place.join(_REQUIREMENTS).uri)
+    place.storage.put_once(archive, place.join(_ARCHIVE).uri, check_progress)
 
 
 def path_of(uri: str) -> Path:

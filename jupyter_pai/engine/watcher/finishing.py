@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from ...backends.base import Backend
 from ...core.errors import NotFound, PaiError
-from ...jobs.job import Job
+from ...jobs.job import Job, JobStatus
 from ...jobs.state_dir import Home
 from ...jobs.store.store import Store
 from .job_watcher import Recorder, WatchedJob
@@ -29,6 +29,8 @@ class Finishing:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         # Set when the optional data of a job is complete.
         self._read: dict[str, asyncio.Event] = {}
+        # Jobs whose kept samples were fetched.
+        self._sampled: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -38,6 +40,18 @@ class Finishing:
         self._read[watch.job.id] = asyncio.Event()
         task = self._tasks[watch.job.id] = asyncio.create_task(self._complete(watch))
         task.add_done_callback(lambda task: self._ended(watch, task))
+
+    def fetch_kept(self, job: Job, watched_job: Callable[[Job], WatchedJob]) -> None:
+        """Fetch the resource usage that the platform of an ended job has kept, once a user looks at it."""
+        with contextlib.suppress(PaiError):  # Its profile was removed.
+            has_ended = job.status.ended and job.status is not JobStatus.LOST
+            if not has_ended or job.id in self._sampled or not (backend := self._backend_of(job)).keeps_samples:
+                return
+            watch = watched_job(job)
+            if not watch.folder.usage.exists() and watch.lease.acquire():
+                self._sampled.add(job.id)
+                watch.remote.optional.start_samples(backend, job.remote_id)
+                self.start(watch)
 
     async def wait_read(self, job_id: str, timeout: float) -> None:
         """Wait until the optional data of a job is complete, at most `timeout` seconds."""

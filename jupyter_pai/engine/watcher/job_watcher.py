@@ -40,6 +40,8 @@ from .timings import Timings
 _log = logging.getLogger(__name__)
 
 _TAIL = 1 << 16
+# The interval between polls of a watched remote job, against that of its first seconds.
+_LATER = 2.5
 # Chunks of a log read between two polls, and threads that read them.
 _CHUNKS, _THREADS = 16, 4
 # Seconds before the end of its run-time limit at which a job gets a note.
@@ -100,6 +102,10 @@ class WatchedJob:
             return time.time() - (self.folder.path / "watched").stat().st_mtime < _MARK_AGE
         except FileNotFoundError:
             return False
+
+    def pace(self, early: float) -> float:
+        """Return the factor of the interval between polls: in its first `early` seconds, a job is polled more often."""
+        return 1.0 if (now() - self.job.submitted_at).total_seconds() < early else _LATER
 
     def publishes(self, backend: Backend) -> bool:
         """Return whether the metrics of the job are sent to the platform."""

@@ -41,8 +41,6 @@ from .waiting import Waiting
 
 # The share of a core for polls of unwatched jobs: many jobs are polled less often.
 _CPU_SHARE = 0.004
-# The interval between polls of a watched remote job, against that of its first seconds.
-_LATER = 2.5
 
 _log = logging.getLogger(__name__)
 
@@ -117,9 +115,13 @@ class Watcher:
                         await asyncio.sleep(self.timings.watched)
             self._first_polls = ()
 
-    def follow(self, job: Job, lease: Lease | None = None, secrets: JobSecrets | None = None) -> None:
-        """Watch a job. A submit passes on its lease and its secrets."""
+    def follow(
+        self, job: Job, lease: Lease | None = None, secrets: JobSecrets | None = None, *, polled: bool = False
+    ) -> None:
+        """Watch a job. A submit passes on its lease and its secrets. `polled`: it has the state on its platform now."""
         self._add(job, lease, secrets)
+        if polled:
+            self._set_next_poll(self.backend_of(job), self._watches[job.id], 1)
         self._wake.set()
 
     def _add(self, job: Job, lease: Lease | None = None, secrets: JobSecrets | None = None) -> None:
@@ -170,13 +172,15 @@ class Watcher:
         if (watch := self._watches.get(job_id)) and stays:
             watch.mark_watched()
         if watch and not self._is_watched(watch):
-            due = watch.last_poll + self.timings.refresh * self._pace(watch)
+            due = watch.last_poll + self.timings.refresh * watch.pace(self.timings.early)
             if watch.next_poll > due:
                 self._schedule(watch, due)
 
     async def ensure_fresh(self, job: Job, *, details: bool = False) -> None:
         """Fetch the current data of a remote job before it is read. Gives up after `fresh_timeout`. `details`: also its
         events, metrics and resource usage."""
+        if details:
+            self._finishing.fetch_kept(job, self._watched_job)
         await self._finishing.wait_read(job.id, self.timings.fresh_timeout)
         watch = self._watches.get(job.id)
         if watch is None or Capability.RUNS_HERE in self.backend_of(job).capabilities:
@@ -197,11 +201,6 @@ class Watcher:
     def _is_watched(self, watch: WatchedJob) -> bool:
         """Return whether a caller waits for the job, in this process or another."""
         return watch.job.id in self._waiting.watchers or watch.is_watched_elsewhere()
-
-    def _pace(self, watch: WatchedJob) -> float:
-        """Return the factor of the interval between polls: new jobs are polled more often."""
-        is_new = (now() - watch.job.submitted_at).total_seconds() < self.timings.early
-        return 1.0 if is_new else _LATER
 
     def _shows_details(self, watch: WatchedJob) -> bool:
         """Return whether a user looks at more than the log of a job, in this process or possibly in another."""
@@ -266,7 +265,7 @@ class Watcher:
             backend = self.backend_of(watches[0].job)
             is_remote = Capability.RUNS_HERE not in backend.capabilities
             if is_remote:
-                watches = await self._set_next_poll(backend, watches)
+                watches = await self._existing(backend, watches)
             # A final report is not fetched again while the log is incomplete.
             final = {w.job.remote_id: w.report for w in watches if is_remote and w.report.status.ended}
             active = [w.job.remote_id or w.job.id for w in watches if w.job.remote_id not in final]
@@ -302,13 +301,16 @@ class Watcher:
                 return
             await asyncio.wait([running])
 
-    async def _set_next_poll(self, backend: Backend, watches: Sequence[WatchedJob]) -> list[WatchedJob]:
+    def _set_next_poll(self, backend: Backend, watch: WatchedJob, jobs: int) -> None:
+        """Schedule the next poll of a job, one of `jobs` that are polled together now."""
+        watched, watch.last_poll = self._is_watched(watch), time.monotonic()
+        pace = watch.pace(self.timings.early) if watched else 1
+        watch.next_poll = watch.last_poll + backend.poll_interval(jobs, watched=watched) * pace
+
+    async def _existing(self, backend: Backend, watches: Sequence[WatchedJob]) -> list[WatchedJob]:
         """Schedule the next poll of jobs. Return the ones that exist on the platform."""
         for watch in watches:
-            watched = self._is_watched(watch)
-            interval = backend.poll_interval(len(watches), watched=watched)
-            watch.last_poll = time.monotonic()
-            watch.next_poll = watch.last_poll + interval * (self._pace(watch) if watched else 1)
+            self._set_next_poll(backend, watch, len(watches))
         return [watch for watch in watches if watch.job.remote_id or await self._recover(backend, watch)]
 
     async def _recover(self, backend: Backend, watch: WatchedJob) -> bool:

@@ -66,8 +66,8 @@ class OptionalReads:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def start(self, backend: Backend, remote_id: str, *, ended: bool, details: bool, with_points: bool) -> None:
-        """Start the fetches that are due. A finished job has a last one of each kind. `details` tells whether a user
-        looks at the data, `with_points` whether to fetch the points."""
+        """Start the fetches that are due. A finished job has a last one of each kind, except of samples that its
+        platform keeps. `details` tells whether a user looks at the data, `with_points` whether to fetch the points."""
         fetches: dict[str, Callable[[], Awaitable[bool]]] = {
             "events": lambda: self._fetch_events(backend, remote_id),
             "samples": lambda: self._fetch_samples(backend, remote_id),
@@ -77,10 +77,16 @@ class OptionalReads:
         if with_points and not self.publishes and (points := self.points):
             fetches["points"] = lambda: points.sync(backend, remote_id, ended=ended)
         for kind, fetch in fetches.items():
-            wanted = ended or details or (self.publishes and kind == "event_files")
+            kept = kind == "samples" and backend.keeps_samples and not self.folder.usage.exists()
+            wanted = (ended and not kept) or details or (self.publishes and kind == "event_files")
             if wanted and self._is_due(kind, ended=ended):
                 earlier = self._tasks.get(kind)
                 self._tasks[kind] = asyncio.create_task(self._run(kind, fetch, earlier, ended=ended))
+
+    def start_samples(self, backend: Backend, remote_id: str) -> None:
+        """Start to fetch the resource usage of a finished job that its platform has kept."""
+        fetch = self._run("samples", lambda: self._fetch_samples(backend, remote_id), None, ended=True)
+        self._tasks["samples"] = asyncio.create_task(fetch)
 
     async def settle(self, timeout: float | None = None) -> bool:
         """Wait for the running fetches, at most `timeout` seconds. Return whether none is running."""

@@ -25,6 +25,8 @@ _CHUNK = 1 << 20
 _REFRESH_BYTES = 64 << 20
 _MOST_BYTES = 4 << 30
 _MOST_FILES = 500
+# The most names in the common folder of the channels for which these are read.
+_MOST_ENTRIES = 100
 
 
 def event_files_of(job: Job, folder: JobFolder, location_of: Callable[[str, str], Location]) -> RemoteEventFiles | None:
@@ -48,6 +50,8 @@ class RemoteEventFiles:
         self.folder = folder
         self.location_of = location_of
         self.refresh_bytes = refresh_bytes
+        # One of the folders exists.
+        self._seen = False
 
     def refresh(self) -> bool:
         """Fetch new bytes, at most `refresh_bytes`. Return whether the copy is complete. Blocks.
@@ -56,13 +60,25 @@ class RemoteEventFiles:
             PaiError: if the storage cannot be read.
         """
         left = self.refresh_bytes
-        for uri in self.uris:
-            folder = self.location_of(uri).folder
+        for folder in self._existing():
             for file in self._grown(folder):
                 left -= self._fetch(folder, file, left)
                 if left <= 0:
                     return False
         return True
+
+    def _existing(self) -> Sequence[Location]:
+        """Return the folders that exist, by one request for their common parent: most jobs write no event files."""
+        folders = [self.location_of(uri).folder for uri in self.uris]
+        split = [folder.split() for folder in folders]
+        if self._seen or len(folders) == 1 or len({parent.uri for parent, _name in split}) > 1:
+            return folders
+        parent = split[0][0]
+        names = [file.path for file in parent.storage.entries(parent.uri, most=_MOST_ENTRIES)]
+        is_cut = len(names) == _MOST_ENTRIES
+        found = [folder for folder, (_parent, name) in zip(folders, split, strict=True) if is_cut or name in names]
+        self._seen = bool(found)
+        return found
 
     def _grown(self, folder: Location) -> list[File]:
         """Return the files that have grown, up to the limits on number and size."""

@@ -5,6 +5,7 @@ Data is fetched while the job is watched, and once more when it finishes. It is 
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import math
@@ -219,12 +220,17 @@ class RemoteSync:
             self.synced_at = self.detailed_at = time.monotonic()
             return True  # The report tells why the data is missing.
         self.optional.start(backend, remote_id, ended=ended, details=details, with_points=False)
+        # If the first fetch is that of a finished job, it is a late one instead of two.
+        is_only = ended and self._quiet_since is None
+        if is_only:
+            self._quiet_since = time.monotonic()
+            await asyncio.sleep(self.timings.log_quiet)
         try:
             complete, news = await self.log.fetch(backend, remote_id)
         except PaiError as error:
             complete = self._handle_error(error, ended=ended)
         else:
-            complete = (self._is_quiet(news=news) or not ended) and complete
+            complete = (self._is_quiet(news=news and not is_only) or not ended) and complete
             self._failed = 0
         if complete and ended:
             self.log.finish()

@@ -12,7 +12,7 @@ from ...client.job import JobHandle
 from ...core.errors import Conflict, NotFound
 from ...core.i18n import N_, _
 from ..absent import no_such_attribute
-from ..run import local_path, wait_for
+from ..run import INTERVAL, local_path, wait_for
 from ..session import BACKEND, target_of
 from ..status import SdkStatus, status_by
 from ..target import Target
@@ -148,17 +148,17 @@ class TrainingJob(JobHandle):
         return local_path(outputs[channel_name])
 
     def wait(  # type: ignore[override]  # The parameters of the SDK.
-        self, interval: float = 5, show_logs: bool = True, *, timeout: float | None = None
+        self, interval: float = INTERVAL, show_logs: bool = True, *, timeout: float | None = None
     ) -> TrainingJob:
         """Wait until the job has ended; with `show_logs`, print its log meanwhile. A stopped job raises no error.
 
-        `interval` has no effect: the engine polls the platform.
+        Without the log, a shorter `interval` than 5 seconds polls the platform every second or two.
 
         Raises:
             JobUnsuccessful: if the job failed.
             TimeoutError: if the job has not ended within `timeout` seconds.
         """
-        wait_for(self, timeout, show_logs)
+        wait_for(self, interval, timeout, show_logs)
         return self
 
     def __getattr__(self, name: str) -> object:
@@ -176,10 +176,10 @@ class _ListedJob(TrainingJob):
     def _is_imported(self) -> bool:
         return "id" in self._job
 
-    def _current(self, *, complete: bool = False) -> dict[str, Any]:
+    def _current(self, *, complete: bool = False, refresh: bool = True) -> dict[str, Any]:
         if not self._is_imported:
             self._job = TrainingJob.get(self._job["remote_id"], self._session)._job
-        return super()._current(complete=complete)
+        return super()._current(complete=complete, refresh=refresh)
 
     @property
     def id(self) -> str:

@@ -31,6 +31,8 @@ U = TypeVar("U", bound=ObjectUri)
 # Small files are limited by latency rather than bandwidth.
 _SMALL_AT_A_TIME = 16
 _MOST_KEYS = 1000
+# Up to this size, sending a file takes no longer than a request that looks for it.
+_SENT_AT_ONCE = 256 << 10
 
 
 class ObjectStorage(Storage, Generic[U]):
@@ -138,6 +140,14 @@ class ObjectStorage(Storage, Generic[U]):
             send = partial(self._put_whole, source, address, overwrite, meter)
             written = run_parallel([send], meter, 1)[0] if progress else send()
         return File(address.split()[1], written.size, time.time(), version=written.etag)
+
+    def put_once(self, source: Path | bytes, uri: str, progress: Progress | None = None) -> None:
+        size = len(source) if isinstance(source, bytes) else source.stat().st_size
+        if size > _SENT_AT_ONCE:
+            super().put_once(source, uri, progress)
+            return
+        with contextlib.suppress(Conflict):
+            self.put(source, uri, progress=progress)
 
     def _put_large(self, source: Path, address: U, overwrite: bool, meter: Meter) -> Written:
         if overwrite and (etag := unchanged_etag(self.client, source, address)):

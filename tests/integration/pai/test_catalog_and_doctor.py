@@ -13,9 +13,10 @@ import pytest
 from jupyter_pai.backends.base import Finding
 from jupyter_pai.backends.pai import catalog, images
 from jupyter_pai.backends.resources import Image, ImageQuery
+from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.cloud.alibaba.account import AlibabaAccount, AliyunSettings
 from jupyter_pai.cloud.alibaba.openapi import STUDIO, WORKSPACE
-from jupyter_pai.core.errors import BadInput, BucketError, ImageError, NotFound
+from jupyter_pai.core.errors import BackendError, BadInput, BucketError, ImageError, NotFound, PaiError
 from jupyter_pai.engine.data.storages import Storages
 from jupyter_pai.engine.doctor import examine_profile
 from jupyter_pai.engine.profiles import Profiles
@@ -277,6 +278,22 @@ def test_images_command_lists_and_filters(pai: StandIn, cli: Callable[..., Any])
     assert "Did you mean `PyTorch`?" in refused.stderr
     refused = cli("images", "--profile", "local")
     assert "`local` does not support: images" in refused.stderr
+
+
+@pytest.mark.parametrize(("status", "code"), [(403, "Forbidden"), (501, "NotImplemented"), (501, ""), (404, "")])
+def test_refused_list_of_quotas_hides_quotas_only(pai: StandIn, engine: EmbeddedClient, status: int, code: str) -> None:
+    pai.faults.add("refused", "paistudio:ListQuotas", status=status, code=code)
+    reply = engine.call("instances", profile="pai")
+    assert reply["instances"] and reply["quotas"] == []
+    assert pai.count("paistudio", "ListQuotas") == 1
+    with pytest.raises(PaiError, match="ListQuotas"):
+        engine.call("instances", profile="pai", quotas_only=True)
+
+
+def test_unanswered_list_of_quotas_is_an_error(pai: StandIn, engine: EmbeddedClient) -> None:
+    pai.faults.add("500", "paistudio:ListQuotas")
+    with pytest.raises(BackendError, match="ListQuotas"):
+        engine.call("instances", profile="pai")
 
 
 def test_instances_command_lists_types_and_quotas(pai: StandIn, cli: Callable[..., Any]) -> None:

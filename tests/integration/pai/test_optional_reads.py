@@ -129,6 +129,26 @@ def sampled(pai: StandIn) -> list[dict[str, Any]]:
     return [note for note in pai.requests if note["action"] == "ListTrainingJobInstanceMetrics"]
 
 
+def test_usage_of_an_unwatched_job_is_fetched_when_a_user_looks_at_it(engine: EmbeddedClient, pai: StandIn) -> None:
+    service = engine._context.service
+    jobs = [submit(engine, "sleep 1.2", profile="pai") for _n in range(2)]
+    for job in jobs:
+        until(lambda: service.store.jobs.status(job.id).ended)  # noqa: B023
+    until(lambda: not service.watcher._finishing)
+    assert sampled(pai) == []
+    for _n in range(2):
+        assert engine.call("metrics", job=jobs[0].id, system=True)["metrics"]["system/cpu"]["value"]
+    assert len(sampled(pai)) == 4
+
+    async def streamed() -> list[str]:
+        job = service.store.jobs.get(jobs[1].id)
+        return [name async for points in service.follow_metrics(job, {}, system=True) for name in points]
+
+    assert "system/cpu" in engine._wait(streamed())
+    assert len(sampled(pai)) == 8
+    assert notes_about(jobs[0], "incomplete") == notes_about(jobs[1], "incomplete") == []
+
+
 def test_samples_have_no_unit(engine: EmbeddedClient, pai: StandIn) -> None:
     job = submit(engine, "sleep 1.2", profile="pai")
     with engine._context.service.watcher.watch(job.id):

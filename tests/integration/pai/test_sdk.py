@@ -207,7 +207,7 @@ def test_keys_in_a_cell_work_without_server_keys(
             """
         output = server.notebook().run(dedent(cell)).text
         status, job_id = output.split()[-2:]
-        assert status == "succeeded" and "hello" in output
+        assert status == "Succeed" and "hello" in output
         shown = server.job(job_id)
         assert (shown["status"], shown["profile"], shown["spec"]["command"]) == ("succeeded", "pai", "cat hello.txt")
     finally:
@@ -312,6 +312,13 @@ def test_quota_with_instance_type_is_rejected(pai: StandIn, folder: Path) -> Non
     )
     with pytest.raises(SpecError, match="not both"):
         estimator.fit()
+
+
+def test_missing_instance_type_is_a_value_error(pai: StandIn, folder: Path) -> None:
+    write_profile(pai, default_instance_type="")
+    with pytest.raises(ValueError, match="instance_type") as caught:
+        Estimator(IMAGE, "true", profile="pai").fit()
+    assert isinstance(caught.value, SpecError) and caught.value.code == "SpecError"
 
 
 def test_non_numeric_quota_share_is_rejected(pai: StandIn) -> None:

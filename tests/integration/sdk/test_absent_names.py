@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from operator import attrgetter, methodcaller
 from pathlib import Path
 from textwrap import dedent
 
@@ -55,9 +56,9 @@ def test_each_public_name_of_the_sdk_can_be_imported(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", MODULES)
 def test_use_of_an_absent_module_names_the_alternative(name: str) -> None:
     module = importlib.import_module(f"jupyter_pai.sdk.{name}")
-    for use in (lambda: module.Anything(1), lambda: module.Anything.VALUE):
+    for use in (methodcaller("Anything", 1), attrgetter("Anything.VALUE")):
         with pytest.raises(AbsentName) as caught:
-            use()
+            use(module)
         assert isinstance(caught.value, Unsupported) and caught.value.fix
         assert f"`{name}.Anything" in caught.value.message
 
@@ -128,7 +129,7 @@ def test_errors_have_the_names_of_the_sdk(engine: EmbeddedClient) -> None:
     with pytest.raises(exception.UnexpectedStatusException, match="exit code 3") as caught:
         Estimator(command="exit 3", instance_type="local").fit(show_logs=False)
     error = caught.value
-    assert isinstance(error, RuntimeError) and isinstance(error, JobFailed)
+    assert {RuntimeError, JobFailed} < set(type(error).mro())
     assert str(error.status) == "Failed" and error.status in TrainingJobStatus.failed_status()
     assert (error.status, error.details["status"], error.details["exit_code"]) == ("failed", "failed", 3)
     assert exception.PAIException is PaiError

@@ -37,7 +37,7 @@ SENT = ("AlgorithmName", "AlgorithmVersion", "AlgorithmProvider", "AlgorithmSpec
 
 @pytest.mark.slow("processes")
 def test_registered_algorithm_means_the_same(home: Home, keys: StandIn, folder: Any) -> None:
-    from .test_same_meaning import Here
+    from .both_packages import Here
 
     keys.clear()
     before = len(keys.jobs)

@@ -59,7 +59,7 @@ READ = """
 
 @pytest.mark.slow("environment")
 def test_same_program_registers_the_same_model(home: Home, keys: StandIn, folder: Path) -> None:
-    from .test_same_meaning import Here
+    from .both_packages import Here
 
     keys.clear()
     before = len(keys.jobs)
