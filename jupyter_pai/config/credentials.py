@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic_core import to_jsonable_python
 
-from ..core.errors import CredentialsError, EngineError, NotFound, PaiError, SpecError
+from ..core.errors import DAMAGED, CredentialsError, EngineError, NotFound, PaiError, SpecError
 from ..core.field_errors import validation_errors
 from ..core.i18n import _
 from ..core.secret import Secret
@@ -87,7 +87,7 @@ class Credentials:
         """
         if reference in self._store.places():
             text = self._store.open({"": reference})[""].open()
-            with suppress(ValueError, SpecError):
+            with suppress(SpecError, *DAMAGED):
                 return parse_login(model, json.loads(text))
         raise CredentialsError(
             _("The credentials of the profile (`{name}`) are not stored on this machine.").format(name=reference),

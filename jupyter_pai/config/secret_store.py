@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import BadInput, NotFound, PaiError, StateError
+from ..core.errors import DAMAGED, BadInput, NotFound, PaiError, StateError
 from ..core.filesystem import replace_file
 from ..core.i18n import _
 from ..core.plugins import require
@@ -142,7 +142,7 @@ class SecretStore:
             entries = {**content["file"], **dict.fromkeys(content["keyring"])}
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except DAMAGED as error:
             raise StateError(
                 _("Cannot read the secrets file {path} ({error}).").format(path=self.path, error=type(error).__name__),
                 fix=_("Move it away and store the secrets again: %pai secret set NAME"),

@@ -23,6 +23,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from . import host
+from .errors import DAMAGED
 from .filesystem import modified
 
 VARIABLE = "JUPYTER_PAI_INFO"
@@ -60,7 +61,7 @@ class ServerInfo:
         try:
             with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), encoding="utf-8") as file:
                 return ServerInfo(**json.load(file)) if _is_private(file.fileno()) else None
-        except (OSError, ValueError, TypeError):
+        except DAMAGED:
             return None
 
     def proof(self, nonce: str, client: object) -> str:

@@ -81,6 +81,11 @@ __all__ = [
 ]
 
 
+# What reading a stored file or row may raise if it is damaged: unreadable, no text, no JSON, nested too deeply, or with
+# values of other types.
+DAMAGED = (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+
+
 class PaiError(Exception):
     """An error with a `message` and a suggested `fix`.
 

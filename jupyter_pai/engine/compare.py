@@ -14,7 +14,7 @@ from ..core.i18n import _
 from ..jobs.job import Job
 from ..jobs.provenance import Provenance
 from ..jobs.spec import JobSpec
-from ..jobs.state_dir import JobFolder
+from ..jobs.state_dir import JobFolder, read_manifest
 
 if TYPE_CHECKING:
     from ..source.archive import Entry
@@ -117,7 +117,7 @@ def sources(a: Job, b: Job, one: JobFolder, two: JobFolder) -> list[FileDifferen
 def hashes(folder: JobFolder) -> dict[str, str]:
     """Return the SHA-256 of each file of a job's code; empty if they cannot be read."""
     try:
-        return dict(json.loads(folder.manifest.read_text("utf-8")))
+        return read_manifest(folder)
     except (OSError, ValueError):
         return {}
 

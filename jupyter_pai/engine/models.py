@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..backends.base import Backend, Capability
 from ..backends.registry import Model, ModelVersion, Registration, Registry
 from ..config.settings import Profile
-from ..core.errors import NotFound, SpecError, Unsupported
+from ..core.errors import DAMAGED, NotFound, SpecError, Unsupported
 from ..core.i18n import _
 from ..jobs.job import Job
 from ..jobs.state_dir import Home
@@ -145,8 +145,8 @@ class Models:
     def _records(self) -> list[_Record]:
         records: list[_Record] = []
         with suppress(OSError):
-            for line in self._file.read_text("utf-8").splitlines():
-                with suppress(ValueError, TypeError):  # A line that was cut off by a full disk.
+            for line in self._file.read_text("utf-8", "replace").splitlines():
+                with suppress(*DAMAGED):  # A line that was cut off by a full disk.
                     records.append(_Record(**json.loads(line)))
         return records
 

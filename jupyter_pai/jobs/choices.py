@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
+from ..core.errors import DAMAGED
 from ..core.filesystem import replace_file
 
 
@@ -27,7 +28,7 @@ class StoredChoices(NamedTuple):
 
 def stored_choices(folder: Path, profile: str, account: str = "") -> dict[str, StoredChoices]:
     """Return the lists of a profile by name; none if there are none, or if they are those of another `account`."""
-    with suppress(OSError, ValueError, KeyError, TypeError):
+    with suppress(*DAMAGED):
         values = json.loads(_file(folder, profile).read_text("utf-8"))
         if account in ("", values["account"]):
             return {name: StoredChoices(**fields) for name, fields in values["lists"].items()}

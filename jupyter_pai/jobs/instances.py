@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from ..core.errors import DAMAGED
 from ..core.filesystem import replace_file
 from ..core.text import plain
 from .job import JobStatus, Time
@@ -71,5 +72,5 @@ def read_instances(folder: JobFolder) -> list[Instance]:
     """Read the stored instances of a job; none if the file is missing or damaged."""
     try:
         return _adapter().validate_json(folder.instances.read_bytes())
-    except (OSError, ValueError):
+    except DAMAGED:
         return []

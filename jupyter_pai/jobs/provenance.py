@@ -22,6 +22,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from .. import __version__
+from ..core.errors import DAMAGED
 from ..core.filesystem import modified, replace_file
 from ..core.programs import output
 from .git_state import Git, git_state
@@ -48,9 +49,9 @@ def read(folder: Path) -> Provenance | None:
     """Read the provenance of the job in a folder. Returns None if it is not collected yet."""
     try:
         provenance = Provenance.model_validate_json((folder / _FILE).read_bytes())
-    except (OSError, ValueError):
+    except DAMAGED:
         return None
-    with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):
+    with contextlib.suppress(*DAMAGED):
         layered = json.loads((folder / "environment.json").read_bytes())
         packages = provenance.packages | {_canonical(name): str(text) for name, text in layered["packages"].items()}
         provenance = provenance.model_copy(update={"environment": str(layered["path"]), "packages": packages})
@@ -141,14 +142,14 @@ def interpreter(python: str, cache: Path) -> tuple[str, dict[str, str]]:
     identity = "\0".join([python, *(os.environ.get(name, "") for name in _IDENTITY)])
     name = hashlib.sha256(identity.encode("utf-8", "surrogateescape")).hexdigest()
     path = cache / f"{name[:32]}.json"
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+    with contextlib.suppress(*DAMAGED):
         noted: dict[str, Any] = json.loads(path.read_bytes())
         if noted["times"] == {folder: modified(folder) for folder in noted["times"]}:
             return str(noted["version"]), dict(noted["packages"])
     reply = output([python, "-c", _TELL], ["PATH", "HOME", "XDG_CONFIG_HOME", *_IDENTITY])
     try:
         version, folders, packages = json.loads(reply or "")
-    except ValueError:
+    except DAMAGED:
         return "", {}
     packages = {_canonical(name): str(text) for name, text in sorted(packages.items())}
     times = {folder: modified(folder) for folder in [python, *folders]}

@@ -22,7 +22,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..core.errors import NotFound, SourceGone, StateError
+from ..core.errors import DAMAGED, NotFound, SourceGone, StateError
 from ..core.filesystem import replace_file
 from ..core.i18n import _, text_from_json, text_to_json
 from ..core.lease import Lease
@@ -83,7 +83,7 @@ class JobFolder:
     def channel(self, name: str, path: Path) -> Path:
         """Return the folder of an output channel as noted at the submit. For a job of an earlier version, the links
         above the folder `path` are resolved. The result must be opened without following links."""
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        with contextlib.suppress(*DAMAGED):
             return Path(json.loads(self.channels.read_text("utf-8", "surrogateescape"))[name])
         return Path(os.path.realpath(path.parent), path.name)
 
@@ -264,7 +264,7 @@ class Packing:
             values = json.loads(folder.packing.read_text("utf-8"))
             excluded = tuple(ExcludedPath(**one | {"why": text_from_json(one["why"])}) for one in values["excluded"])
             return Packing(excluded, tuple(values["import_paths"]))
-        except (OSError, ValueError, TypeError, KeyError):
+        except DAMAGED:
             return Packing()
 
 
@@ -282,6 +282,22 @@ class PackedCode:
     packing: Packing = Packing()
 
 
+def read_manifest(folder: JobFolder) -> dict[str, str]:
+    """Return the SHA-256 of each file of the packed code, by path.
+
+    Raises:
+        OSError: if the manifest cannot be read.
+        ValueError: if it is damaged.
+    """
+    try:
+        values = json.loads(folder.manifest.read_text("utf-8"))
+        if all(isinstance(digest, str) for digest in values.values()):
+            return dict(values)
+    except (AttributeError, RecursionError):
+        pass
+    raise ValueError(f"{folder.manifest} is damaged")
+
+
 def packed_code(job: Job, folder: JobFolder) -> PackedCode:
     """Return the packed code of an earlier job.
 
@@ -289,7 +305,7 @@ def packed_code(job: Job, folder: JobFolder) -> PackedCode:
         NotFound: if its files are gone.
     """
     try:
-        hashes = json.loads(folder.manifest.read_text("utf-8"))
+        hashes = read_manifest(folder)
         folder.source.stat()
     except (OSError, ValueError) as error:
         raise NotFound(
@@ -347,19 +363,21 @@ class JobRecord:
 
         Raises:
             OSError: if it cannot be read.
-            ValueError: if it, or the spec, is incomplete.
+            ValueError: if it, or the spec, is damaged.
         """
         from .job import Job
         from .spec import STORED, JobSpec
 
-        values = json.loads(folder.record.read_text("utf-8"))
-        spec = JobSpec.model_validate_json(folder.spec.read_text("utf-8"), context=STORED)
         try:
+            values = json.loads(folder.record.read_text("utf-8"))
+            spec = JobSpec.model_validate_json(folder.spec.read_text("utf-8"), context=STORED)
             job = Job.model_validate(values["job"] | {"spec": spec}, context=STORED)
             record = JobRecord(job, values["key"], values["attach_key"], tuple(values["uses"]))
             "".join((record.key, record.attach_key, *record.uses)).encode()
-        except (KeyError, TypeError, RecursionError) as error:
-            raise ValueError(f"{folder.record}: {error!r}") from None
+        except OSError:
+            raise
+        except DAMAGED as error:
+            raise ValueError(f"{folder.record}: {error!r:.500}") from None
         if job.id != folder.id:
             raise ValueError(f"{folder.record} is the record of job {job.id}")
         return record
@@ -372,4 +390,4 @@ def recorded_jobs(jobs: Path, known: Set[str]) -> list[str]:
     except FileNotFoundError:
         return []
     # Without a record, the submit was interrupted before the job was stored.
-    return sorted(name for name in names if JobFolder(jobs / name).record.exists())
+    return sorted(name for name in names if os.path.exists(JobFolder(jobs / name).record))

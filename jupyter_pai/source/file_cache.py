@@ -9,6 +9,7 @@ from dataclasses import astuple
 from hashlib import sha256
 from pathlib import Path
 
+from ..core.errors import DAMAGED
 from ..core.filesystem import replace_file
 from . import secret_rules
 from .archive import Content, Entry
@@ -34,7 +35,7 @@ class FileNotes:
             self.time, self.files = int(noted["time"]), dict(noted["files"])
             if noted["rules"] != secret_rules.VERSION:
                 self.files = {}
-        except (OSError, ValueError, KeyError, TypeError):
+        except DAMAGED:
             self.time, self.files = 0, {}
 
     def known(self, entries: Sequence[Entry]) -> dict[str, Content]:

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..core.errors import NotebookError
+from ..core.errors import DAMAGED, NotebookError
 from ..core.i18n import _
 
 # Cells with this tag precede the code of every job made of a cell.
@@ -36,7 +36,7 @@ def read(path: Path) -> list[CodeCell]:
         raise NotebookError(
             _("Notebook not found: {path}.").format(path=path), fix=_("Save it first, or check the path.")
         ) from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except DAMAGED as error:
         raise NotebookError(
             _("{path} is not a valid notebook: {error}").format(path=path, error=error),
             fix=_("Open it in Jupyter and save it again."),
@@ -84,7 +84,7 @@ def as_code(data: bytes) -> str | None:
     """Return the code of a notebook's file, cell by cell; None if it is not a notebook."""
     try:
         cells = [_code_cell(cell) for cell in json.loads(data)["cells"] if cell["cell_type"] == "code"]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except DAMAGED:
         return None
     return "".join(f"# %% [{number}]\n{cell.code.rstrip()}\n\n" for number, cell in enumerate(cells, 1))
 
@@ -96,6 +96,6 @@ def without_outputs(data: bytes) -> bytes:
         for cell in notebook["cells"]:
             if cell["cell_type"] == "code":
                 cell["outputs"], cell["execution_count"] = [], None
-    except (ValueError, KeyError, TypeError):
+    except DAMAGED:
         return data
     return json.dumps(notebook, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass") + b"\n"

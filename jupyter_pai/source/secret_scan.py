@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ..core.errors import SourceError
+from ..core.errors import DAMAGED, SourceError
 from ..core.i18n import _, ngettext
 from . import secret_patterns
 from .secret_rules import title
@@ -49,7 +49,7 @@ def locate(notebook: bytes, leaks: list[Leak]) -> list[Leak]:
     """Return the secrets of a notebook's file with cell numbers, and lines within their cells."""
     try:
         texts = ["".join(cell["source"]) for cell in json.loads(notebook)["cells"]]
-    except (ValueError, KeyError, TypeError):
+    except DAMAGED:
         return leaks
     numbered = ((n, text.encode("utf-8", "surrogatepass")) for n, text in enumerate(texts, 1))
     inside = [replace(leak, cell=n) for n, text in numbered for leak in find(text)]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from ...core import contract
-from ...core.errors import BackendError, BadInput, Unsupported
+from ...core.errors import DAMAGED, BackendError, BadInput, Unsupported
 from ...core.i18n import _
 from ...core.text import parse_size
 from ...jobs.job import Job
@@ -216,7 +216,7 @@ def remove_containers(folder: JobFolder) -> None:
     if engine := _installed(folder):
         try:
             instances = int(json.loads(folder.spec.read_bytes())["instance_count"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except DAMAGED:
             instances = 1
         process.run_aside(removal(engine, folder.id, min(instances, MOST_INSTANCES)))
 

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from ...core import filesystem
-from ...core.errors import BackendError
+from ...core.errors import DAMAGED, BackendError
 from ...core.host import boot_id, start_time
 from ...core.i18n import _
 from ...core.secret import Secret
@@ -155,11 +155,13 @@ def of_this_boot(folder: JobFolder) -> bool:
 def read_result(folder: JobFolder) -> Result | None:
     """Return the end of a job; None for an active job and for one that was cut short."""
     # Missing, or incomplete after a power failure on a disk that ignores fsync.
-    with contextlib.suppress(FileNotFoundError, KeyError, ValueError):
+    with contextlib.suppress(*DAMAGED):
         lines = (folder.path / "result").read_text("utf-8").splitlines()
         values = dict(line.partition("=")[::2] for line in lines)
         status = int(values["status"]) if values["status"] else None
-        return Result(status, values["instance"], values["reason"], _time(values["ended"]), int(values["oom_kills"]))
+        ended, kills = _time(values["ended"]), int(values["oom_kills"])
+        _exit_code(status or 0)  # Raises for a number that is none of a wait status.
+        return Result(status, values["instance"], values["reason"], ended, kills)
     return None
 
 
@@ -192,7 +194,7 @@ def instances_of(folder: JobFolder, report: Report) -> list[Instance]:
 
 def _roles(folder: JobFolder) -> dict[str, str]:
     """Return the role of each instance by its name, in the order of the ranks; none for a job of an earlier version."""
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+    with contextlib.suppress(*DAMAGED):
         roles = json.loads((folder.path / "arguments.json").read_bytes())["roles"]
         return {f"{role}-{rank}": role for role, count, *_rest in roles for rank in range(count)}
     return {}
@@ -202,7 +204,7 @@ def _read_ends(folder: JobFolder) -> dict[int, tuple[int, datetime]]:
     """Return exit code and end of each ended instance, by rank, in the order of the ends. A job of one instance has
     only a result."""
     ends: dict[int, tuple[int, datetime]] = {}
-    with contextlib.suppress(FileNotFoundError, ValueError, OverflowError):  # Only the last line may be incomplete.
+    with contextlib.suppress(*DAMAGED):  # Only the last line may be incomplete.
         for line in (folder.path / "ends").read_text("utf-8", "replace").splitlines():
             rank, status, time = line.split(" ")
             ends[int(rank)] = _exit_code(int(status)), _time(time)

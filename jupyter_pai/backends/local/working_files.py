@@ -7,7 +7,6 @@ files outside of the container.
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 import shutil
@@ -16,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from ...core import contract
 from ...core.filesystem import open_folder
 from ...jobs.spec import STORED, JobSpec
-from ...jobs.state_dir import JobFolder
+from ...jobs.state_dir import JobFolder, read_manifest
 from ...source import archive, ignore
 from .workspace import output_folders
 
@@ -33,7 +32,7 @@ def keep(folder: JobFolder) -> None:
     shutil.rmtree(folder.path / "packages", ignore_errors=True)
     try:
         spec = JobSpec.model_validate_json(folder.spec.read_text("utf-8"), context=STORED)
-        packed = json.loads(folder.manifest.read_text("utf-8"))
+        packed = read_manifest(folder)
         channel = output_folders(spec, folder).get(contract.FILES)
         # An earlier version did not create the channel.
         if contract.FILES in spec.channels and channel and channel.is_dir():

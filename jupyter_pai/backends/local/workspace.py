@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ...core import contract
-from ...core.errors import BadInput
+from ...core.errors import DAMAGED, BadInput
 from ...core.file_uri import is_here, local_path
 from ...core.i18n import _, language
 from ...jobs.job import Job
@@ -352,7 +352,7 @@ def _link(path: Path, target: Path, *, relative: bool = False) -> None:
 
 def stored_parameters(folder: JobFolder) -> tuple[dict[str, str], int]:
     """Return the stored output parameters, and the number of omitted ones."""
-    with suppress(FileNotFoundError, ValueError, KeyError, TypeError):
+    with suppress(*DAMAGED):
         stored = json.loads((folder.path / output_parameters.STORED).read_bytes())
         return {str(name): str(text) for name, text in stored["values"].items()}, int(stored["omitted"])
     return {}, 0

@@ -31,6 +31,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ...core.errors import DAMAGED
 from ...core.file_uri import local_path, uri_of
 from ...core.filesystem import modified, network_kind, replace_file
 from ...jobs.job import Job
@@ -89,7 +90,7 @@ class JobFiles:
         try:
             value = json.loads((self.path / "job.json").read_bytes())
             return JobSpec.model_validate(value["spec"], context=STORED), dict(value["outputs"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except DAMAGED:
             return None
 
     def write_submitted(self, job: Job) -> None:

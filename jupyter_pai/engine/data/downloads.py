@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from ...core.errors import DAMAGED
 from ...core.filesystem import replace_file
 from ...jobs.state_dir import Home
 
@@ -34,7 +35,7 @@ def downloaded(home: Home, folder: str, paths: Iterable[str]) -> set[str]:
     known: dict[str, int] = {}
     with contextlib.suppress(OSError):
         for line in _end(home.path / _NAME).splitlines():
-            with contextlib.suppress(ValueError, TypeError):  # The first line may be cut off.
+            with contextlib.suppress(*DAMAGED):  # The first line may be cut off.
                 path, modified = json.loads(line)
                 known[path] = modified
     return {path for path in paths if _is_same(os.path.realpath(os.path.join(folder, path)), known)}

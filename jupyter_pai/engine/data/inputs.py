@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from ...backends.base import Backend, Capability
 from ...core.cancellation import check, check_progress
-from ...core.errors import BadInput, NotFound, PaiError, SpecError, Unsupported
+from ...core.errors import DAMAGED, BadInput, NotFound, PaiError, SpecError, Unsupported
 from ...core.file_uri import is_here, local_path, uri_of
 from ...core.filesystem import replace_file
 from ...core.i18n import _
@@ -287,7 +287,7 @@ def _read(note: Path) -> dict[str, list[object]]:
         return {
             str(name): list(entry) for name, entry in json.loads(note.read_text("utf-8")).items() if len(entry) == 4
         }
-    except (OSError, ValueError, AttributeError, TypeError):
+    except DAMAGED:
         return {}
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ...backends.runtime import launcher
+from ...core.errors import DAMAGED
 from ...core.i18n import Message, _
 from ...core.text import printable
 from ...jobs.state_dir import JobFolder
@@ -77,7 +78,7 @@ def _failure(tail: str) -> tuple[str, int] | None:
     try:
         report = json.loads(_REPORTED.findall(tail)[-1])
         return str(report["failure"]), int(report["cell"])
-    except (ValueError, TypeError, LookupError):
+    except DAMAGED:
         return None  # No such line, or a similar one of another program.
 
 

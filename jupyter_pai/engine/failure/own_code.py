@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import posixpath
 import re
 from collections.abc import Iterable, Sequence
 
 from ...core.i18n import _
-from ...jobs.state_dir import ExcludedPath, JobFolder, Packing
+from ...jobs.state_dir import ExcludedPath, JobFolder, Packing, read_manifest
 from ...source import excluded
 from .known_errors import MODULE, NO_FILE
 
@@ -35,7 +34,7 @@ def _missing_file(path: str, paths: Iterable[ExcludedPath]) -> tuple[str, str] |
 
 def _missing_module(name: str, folder: JobFolder) -> tuple[str, str] | None:
     try:
-        files = sorted(json.loads(folder.manifest.read_text("utf-8")))
+        files = sorted(read_manifest(folder))
     except (OSError, ValueError):
         return None
     packing = Packing.read(folder)

@@ -21,7 +21,7 @@ from itertools import pairwise
 from ...backends import load_backends
 from ...backends.reports import LogPiece, Report
 from ...config.secret_store import SecretStore
-from ...core.errors import BadInput, PaiError
+from ...core.errors import DAMAGED, BadInput, PaiError
 from ...core.filesystem import replace_file
 from ...core.i18n import Message, _
 from ...core.secret import Secret
@@ -69,7 +69,7 @@ class JobSecrets:
         self._of_file = of_file
         # The names of those in the job file: only the digests have them.
         self._file_names: Collection[str] = ()
-        with suppress(OSError, ValueError, TypeError):  # A damaged file affects its job only.
+        with suppress(*DAMAGED):  # A damaged file affects its job only.
             self._file_names = self._digests().keys() - self.names.keys() if of_file else ()
         self.store = store or SecretStore()
         self.problem: PaiError | None = None

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from ...backends.base import Backend
 from ...core.cleanup import at_exit
-from ...core.errors import EngineError, PaiError
+from ...core.errors import DAMAGED, EngineError, PaiError
 from ...core.filesystem import replace_file
 from ...core.i18n import _
 from ...jobs.events import MetricPoint
@@ -172,7 +172,7 @@ class Publisher:
         return [*heapq.merge(*series, key=lambda point: point.time)], sent if sent != known else {}
 
     def _read(self) -> dict[str, _Sent]:
-        with suppress(OSError, ValueError, TypeError, AttributeError):
+        with suppress(*DAMAGED):
             stored = json.loads(self.folder.published.read_text("utf-8"))
             return {name: _Sent(*values) for name, values in stored.items()}
         return {}

@@ -11,10 +11,13 @@ import json
 import os
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from typing import Any
 
 from ...backends.base import Backend
 from ...backends.reports import PointPage
+from ...core.errors import DAMAGED
 from ...jobs.metrics.series import PATTERN, PLATFORM, REPORT, Cursor, MetricSource, Piece, Series, SeriesWriter, pack
 from ...jobs.state_dir import JobFolder
 from .remote_event_files import open_copy
@@ -88,7 +91,7 @@ class RemoteMetrics(MetricSource):
             if self._counts is None:
                 data = self.path.read_bytes() if self.path.exists() else b""
                 self._size = data.rfind(b"\n") + 1
-                self._counts = Counter(json.loads(line)[0] for line in data[: self._size].splitlines())
+                self._counts = Counter(row[0] for row in _rows(data[: self._size]))
             return self._counts
 
     def _append(self, name: str, page: PointPage) -> None:
@@ -121,8 +124,7 @@ class RemoteMetrics(MetricSource):
         """Return the points of some lines. Steps that the platform does not keep are counted, as for log lines."""
         places = dict[str, tuple[str, int] | None]()
         points = defaultdict[str, list[bytes]](list)
-        for line in data.splitlines():
-            metric, time, value, *step = json.loads(line)
+        for metric, time, value, *step in _rows(data):
             if metric not in places:
                 places[metric] = cursor.place(metric, PLATFORM)
             if place := places[metric]:
@@ -130,3 +132,11 @@ class RemoteMetrics(MetricSource):
                 points[name].append(pack(time, step[0] if step else count + len(points[name]), value))
         packed = {name: b"".join(parts) for name, parts in points.items()}
         return Piece(_SOURCE, start + len(data), packed, origin=PLATFORM)
+
+
+def _rows(data: bytes) -> Iterator[list[Any]]:
+    """Yield the name, the time, the value and the step, if any, of each point. Damaged lines are left out."""
+    for line in data.splitlines():
+        with suppress(*DAMAGED):
+            name, time, value, *step = json.loads(line)
+            yield [str(name), float(time), float(value), *map(int, step)]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from ...backends.base import Backend
 from ...backends.reports import LogPiece
-from ...core.errors import CredentialsError, EngineError, PaiError
+from ...core.errors import DAMAGED, CredentialsError, EngineError, PaiError
 from ...core.filesystem import replace_file
 from ...core.i18n import _
 from ...jobs.instances import Instance, read_instances, write_instances
@@ -125,7 +125,7 @@ class RemoteLog:
         try:
             with open(self.folder.path / "log.cursors", encoding="utf-8") as file:
                 positions = {name: _parse_position(*values) for name, values in json.load(file).items()}
-        except (FileNotFoundError, ValueError, TypeError, AttributeError):
+        except DAMAGED:
             positions = {}  # None yet, or damaged: fetch all lines again.
         self.folder.log.mkdir(mode=0o700, exist_ok=True)
         for name, written in sizes(self.folder.log).items():

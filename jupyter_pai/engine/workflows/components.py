@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from ...core.errors import Conflict, NotFound
+from ...core.errors import DAMAGED, Conflict, NotFound
 from ...core.field_errors import fields
 from ...core.i18n import _
 from ...core.text import parse_size
@@ -104,7 +104,7 @@ class Components:
             NotFound: if there is none; the message has the versions that exist.
         """
         if all(re.fullmatch(_NAME, name) for name in (identifier, version)):
-            with suppress(OSError, ValueError):
+            with suppress(*DAMAGED):
                 return _read(self._folder / identifier / version)
         raise self._not_found(identifier, version)
 
@@ -113,7 +113,7 @@ class Components:
         found = []
         for place in self._folder.glob("[!.]*/*"):
             if identifier in ("", place.parent.name):
-                with suppress(OSError, ValueError):
+                with suppress(*DAMAGED):
                     found.append(_read(place))
         return sorted(found, key=lambda one: one.created_at, reverse=True)
 

@@ -23,7 +23,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ...core import filesystem
 from ...core.cleanup import on_failure
-from ...core.errors import StateError
+from ...core.errors import DAMAGED, StateError
 from ...core.i18n import _
 from ..state_dir import room_fix
 from .connections import Readers, connect, file_of, memory, run
@@ -50,6 +50,28 @@ _NO_ROOM = frozenset(
     }
 )
 _NO_FILE = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM})
+# Errors of the disk, of other processes, and of this one. All others may mean a damaged file.
+_OF_SURROUNDINGS = frozenset(
+    {
+        0,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_ABORT,
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_INTERRUPT,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PROTOCOL,
+        sqlite3.SQLITE_MISUSE,
+        sqlite3.SQLITE_NOLFS,
+        sqlite3.SQLITE_AUTH,
+    }
+)
+# What damaged values raise, and damaged names in the message of an error, which is not decoded then.
+_UNREADABLE = tuple(kind for kind in DAMAGED if kind is not OSError)
 # Seconds for which an index in memory is used at least.
 _INDEX_AGE = 1.0
 
@@ -118,7 +140,7 @@ class Database:
                 repair()
             elif not (self._lacks_room(error) and self.reserve.give_up()):
                 raise
-        except (TypeError, ValueError):
+        except _UNREADABLE:
             repair()  # Missing pages can read as empty values. `repair` checks the file.
         result = attempt()
         self.reserve.keep_files()
@@ -189,8 +211,7 @@ class Database:
                 if self.path.exists() and not self.path.stat().st_size:
                     raise damage("empty")  # Reopening it would block on processes that still have it open.
                 _check(self._open())
-            except (sqlite3.Error, UnicodeDecodeError) as error:
-                # Damaged bytes in the name of a table reach the message of an error, which is not decoded then.
+            except (sqlite3.Error, *_UNREADABLE) as error:
                 if isinstance(error, sqlite3.Error) and not _is_damaged(error):
                     raise
                 self._close()
@@ -276,9 +297,8 @@ def storable(value: Any) -> Any:
 
 
 def _is_damaged(error: sqlite3.Error) -> bool:
-    """Return whether an error may mean a damaged or foreign file. SQLITE_ERROR is that of a missing table or column."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
+    """Return whether an error may mean a damaged or foreign file, such as that of a missing table or column."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF not in _OF_SURROUNDINGS
 
 
 def _check(db: sqlite3.Connection) -> None:

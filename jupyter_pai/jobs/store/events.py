@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
+from ...core.errors import DAMAGED
 from ...core.i18n import _, text_from_json, text_to_json
 from ..events import JobEvent, PlatformEvent
 from ..job import now
@@ -69,7 +70,7 @@ def _stored(db: sqlite3.Connection, job_id: str) -> Iterator[tuple[int, dict[str
     rows = db.execute("SELECT id, data FROM event WHERE job_id = ? AND kind = ? ORDER BY id DESC", (job_id, _PLATFORM))
     for number, text in rows:
         data: Any = None
-        with suppress(ValueError, TypeError):
+        with suppress(*DAMAGED):
             data = json.loads(text)
         yield number, data if isinstance(data, dict) else {}
 
@@ -87,7 +88,7 @@ def _event(number: int, job_id: str, time: float, kind: str, data: str) -> JobEv
     """Return an event; None for a damaged row."""
     try:
         return JobEvent(number, job_id, datetime.fromtimestamp(time, UTC), kind, _data(data))
-    except (ValueError, TypeError, OverflowError, OSError):
+    except DAMAGED:
         return None
 
 

@@ -53,5 +53,5 @@ def _select(database: Path, query: str, values: tuple[object, ...] = ()) -> list
         with closing(sqlite3.connect(address, uri=True, timeout=_TIMEOUT)) as db:
             db.text_factory = lenient_text
             return db.execute(query, values).fetchall()
-    except sqlite3.Error:
+    except (sqlite3.Error, ValueError):  # The message of an error may quote damaged text.
         return []

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from ...core.errors import DAMAGED
 from ..job import Job
 from ..spec import STORED
 from ..state_dir import JobRecord
@@ -23,8 +24,6 @@ from .schema import number_of
 _TIMES = ("submitted_at", "started_at", "ended_at")
 _ROW = ("id", "name", "backend", "profile", "remote_id", "status", "pinned", "notebook", "workflow", *_TIMES)
 _DETAIL = tuple(name for name in Job.model_fields if name not in {*_ROW, "spec"})
-# Errors of values that are not those of a job.
-_DAMAGED = (ValueError, TypeError, OverflowError, OSError, LookupError)
 
 
 class StoredJob(NamedTuple):
@@ -56,7 +55,7 @@ def _stored_job(row: Sequence[Any]) -> StoredJob:
     columns = dict(zip((*_ROW, "ended"), row, strict=False))
     try:
         job = _job_of(row)
-    except _DAMAGED:
+    except DAMAGED:
         return StoredJob(row[0], None, False, columns)
     agrees = (columns["name"], columns["ended"]) == (storable(job.name), job.status.ended)
     return StoredJob(row[0], job, agrees and not any(map(is_replaced, row)), columns)

@@ -20,9 +20,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from ...core.errors import NotFound, StateError
+from ...core.errors import DAMAGED, NotFound, StateError
 from ...core.filesystem import read_at, replace_file
 from ...core.i18n import _, text_from_json, text_to_json
 from ...core.lease import Lease
@@ -171,7 +171,7 @@ class RunFolder:
             data = read_at(self.path / "steps.jsonl", self._offset)
             complete = data[: data.rfind(b"\n") + 1]
             for text in complete.splitlines():
-                with contextlib.suppress(ValueError):
+                with contextlib.suppress(*DAMAGED):
                     line = _StepLine.model_validate_json(text, context=STORED)
                     self._states[line.state.name] = line.state
                     self._attempts_before[line.state.name] = line.attempts_before
@@ -239,7 +239,7 @@ class RunFolder:
         """Raise the errors of a damaged file as a StateError, and those of a deleted run as NotFound."""
         try:
             yield
-        except (OSError, ValidationError, ValueError, KeyError, TypeError) as error:
+        except DAMAGED as error:
             if isinstance(error, FileNotFoundError) and not self.path.exists():
                 raise NotFound(
                     _("No run matches `{word}`.").format(word=self.id), fix=_("List all runs: %pai workflow list")

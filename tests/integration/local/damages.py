@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import random
 import shutil
 import sqlite3
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
+from jupyter_pai.core.errors import PaiError
 from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import keep_below, submit, until
@@ -21,7 +23,17 @@ __all__ = ["Rounds", "known", "make_ended_jobs"]
 
 # What a program that writes other files than its own, or a bad disk, leaves.
 _GARBAGE = b"\xff\x00\x9f{[\"'0123456789abcdef\n"
-_RECORDS = ("job.json", "spec.json", "manifest.json", "packing.json", "provenance.json", "series/cursor.json", "result")
+_NESTED = b"[" * 100_000
+# Other files of a job are not part of its record: its code, log, outputs and locks.
+_RECORDS = (
+    "job.json", "spec.json", "manifest.json", "packing.json", "provenance.json", "channels.json", "arguments.json",
+    "environment.json", "output_parameters.json", "instances.json", "series/cursor.json", "result", "started", "ends",
+    "usage", "log/worker-0.index",
+)  # fmt: skip
+# Verbs that read the files of a job.
+_READING = ("show", "job_instances", "provenance", "metrics", "texts", "outputs", "code", "lines")
+# Values of each type of JSON, in place of one of another type.
+_VALUES: tuple[object, ...] = (None, True, -1, 1 << 70, 1e300, "", "x\ud800", [], [[]], {}, {"a": 1})
 
 
 def known(engine: EmbeddedClient) -> list[dict[str, Any]]:
@@ -68,8 +80,9 @@ class Damager:
         wal = Path(f"{home.database}-wal")
         files = [home.database, *([wal] if wal.exists() else [])]
         kinds: list[Callable[[Path], None]] = [self._flip, self._blank, self._cut, self._misspell, self._garble]
-        kind = self.dice.choice([*kinds, *kinds, self._remove, self._restore])
-        path = self.dice.choice(files)
+        of_tables: list[Callable[[Path], None]] = [self._rename, self._reschema, self._rewrite]
+        kind = self.dice.choice([*kinds, *kinds, *of_tables, *of_tables, self._remove, self._restore])
+        path = home.database if kind in of_tables else self.dice.choice(files)
         kind(path)
         if self.dice.random() < 0.2:
             Path(f"{home.database}-shm").unlink(missing_ok=True)
@@ -78,10 +91,71 @@ class Damager:
     def damage_records(self, folder: Path) -> str:
         """Damage files of a job. Return a description."""
         names = self.dice.sample(_RECORDS, self.dice.randint(1, 3))
-        for path in [folder / name for name in names if (folder / name).exists()]:
-            kind = self.dice.choice([self._flip, self._blank, self._cut, self._garble, self._remove])
-            kind(path)
+        for path in [path for name in names if (path := folder / name).exists() and path.stat().st_size]:
+            kinds = [self._flip, self._blank, self._cut, self._garble, self._remove, self._nest, self._misread]
+            self.dice.choice([*kinds, self._mistype])(path)
         return " ".join(names)
+
+    def _nest(self, path: Path) -> None:
+        path.write_bytes(self.dice.choice([_NESTED, b'{"job": ' + _NESTED, b'{"spec":' * 50_000]))
+
+    def _misread(self, path: Path) -> None:
+        """Insert bytes that are no UTF-8."""
+        data = path.read_bytes()
+        place = self.dice.randrange(len(data) + 1)
+        path.write_bytes(data[:place] + self.dice.choice([b"\xff", b"\xc3\x28", b"\xed\xa0\x80"]) + data[place:])
+
+    def _mistype(self, path: Path) -> None:
+        """Replace one value of a JSON file, or the whole, by one of another type."""
+        try:
+            value = json.loads(path.read_bytes())
+        except ValueError:
+            return
+        path.write_text(json.dumps(self._mistyped(value)), "utf-8")
+
+    def _mistyped(self, value: object) -> object:
+        if isinstance(value, dict) and value and self.dice.random() < 0.8:
+            name = self.dice.choice([*value])
+            return value | {name: self._mistyped(value[name])}
+        return self.dice.choice(_VALUES)
+
+    def _rename(self, path: Path) -> None:
+        """Rename a table, a column or an index."""
+        with contextlib.closing(sqlite3.connect(path)) as db, contextlib.suppress(sqlite3.Error):
+            tables = [
+                name
+                for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB '[a-z]*'")
+            ]
+            table = self.dice.choice([name for name in tables if not name.startswith("sqlite_")])
+            column = self.dice.choice([row[1] for row in db.execute(f"PRAGMA table_info({table})")])
+            what = self.dice.choice(["RENAME TO gone", f"RENAME {column} TO gone"])
+            db.execute(f"ALTER TABLE {table} {what}")
+            db.commit()
+
+    def _reschema(self, path: Path) -> None:
+        """Replace a byte in the statement of a table or an index."""
+        data = bytearray(path.read_bytes())
+        places = [n for n in range(len(data)) if data.startswith((b"CREATE TABLE", b"CREATE INDEX"), n)]
+        if places:
+            place = self.dice.choice(places) + self.dice.randrange(-20, 200)
+            data[place] = self.dice.choice([0, 32, 40, 65, 120, 128, 195, 255])
+            path.write_bytes(data)
+
+    def _rewrite(self, path: Path) -> None:
+        """Replace a value of a row."""
+        columns = [
+            ("job_detail", "detail"),
+            ("job_spec", "spec"),
+            ("event", "data"),
+            ("job", "status"),
+            ("job", "name"),
+        ]
+        columns += [("job", "submitted_at"), ("job", "ended_at"), ("event", "time"), ("label", "value")]
+        table, column = self.dice.choice(columns)
+        values = [_NESTED.decode(), "{", b"\xff\xfe", -1, 1e300, "[]", "null", '{"labels": 1}', '"x"', b"", 1 << 62]
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            db.execute(f"UPDATE {table} SET {column} = ? WHERE random() % 3 = 0", (self.dice.choice(values),))
+            db.commit()
 
     def _flip(self, path: Path) -> None:
         data = bytearray(path.read_bytes())
@@ -134,6 +208,10 @@ def check_jobs(home: Home, whole: Sequence[dict[str, Any]], all_ids: Sequence[st
             for name in ("id", "name", "status"):
                 assert listed[job["id"]][name] == shown[name] == job[name]
             assert b"".join(engine.read("log", job=job["id"])).startswith((b"n=", b"once"))
+        for job_id in listed.keys() - {job["id"] for job in whole}:
+            for verb in _READING:
+                with contextlib.suppress(PaiError):
+                    engine.call(verb, job=job_id, **({"channel": "model"} if verb == "outputs" else {}))
         victim = dice.choice(whole)["id"]
         engine.call("delete", job=victim)
         assert victim not in {job["id"] for job in known(engine)}

@@ -7,7 +7,6 @@ Each role unpacks the same script from the parameters of the document.
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ....core.text import parse_size
 from ....jobs.job import Job, JobStatus, now
 from ....jobs.spec import JobSpec
-from ....jobs.state_dir import JobFolder, Packing
+from ....jobs.state_dir import JobFolder, Packing, read_manifest
 from ...base import parse_options
 from ...job_files import Document
 from ...runtime import packed_script
@@ -159,10 +158,9 @@ def document_of(job: Job, folder: JobFolder, settings: OpenPaiSettings, cluster:
 
 def _packed_names(folder: JobFolder) -> Collection[str]:
     try:
-        names = json.loads(folder.manifest.read_text("utf-8"))
+        return read_manifest(folder)
     except (OSError, ValueError):
         return ("requirements.txt",)  # It may be there.
-    return names if isinstance(names, dict) else ()
 
 
 def unpacking(*, has_code: bool) -> list[str]:
