@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -39,6 +40,8 @@ async def call(context: Context, verb: str, **arguments: Any) -> Any:
         PaiError: if the arguments are invalid, or the call fails.
     """
     endpoint = ENDPOINTS.get(verb) or endpoints()[verb]
-    values = dict(endpoint.parse(arguments))
+    # A body may have many faults, each of which gets a message.
+    parsed = await asyncio.to_thread(endpoint.parse, arguments) if "body" in arguments else endpoint.parse(arguments)
+    values = dict(parsed)
     values |= {name: context.service.store.jobs.find(values[name]) for name in endpoint.jobs}
     return await endpoint.function(context, **values)

@@ -32,6 +32,9 @@ from ..engine.tensorboard.tensorboards import TensorBoards
 from ..jobs.job import Job
 from .route import path_names
 
+# Bounds of the JSON of a request: its values, those of one list or mapping, and its levels.
+_MOST_VALUES, _MOST_ENTRIES, _DEEPEST = 200_000, 20_000, 100
+
 Json = dict[str, Any]
 # A time as an ISO text.
 Time = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
@@ -195,12 +198,14 @@ class Endpoint:
         """Check the range of every integer, and parse the body.
 
         Raises:
-            UsageError: if an integer is out of range.
+            UsageError: if an integer is out of range, or the body is too large.
             SpecError: if the body does not fit its model.
         """
         for name, value in arguments.items():
             if type(value) is int and name in self.parameters:
                 check_range(name, value, self.parameters[name].values)
+        if "body" in arguments:
+            check_body(arguments["body"])
         if "body" not in arguments or get_origin(self._hints["body"]) is Annotated:
             return arguments
         return {**arguments, "body": parse(self._hints["body"], arguments["body"])}
@@ -243,6 +248,33 @@ def check_range(name: str, value: int, values: range) -> None:
                 name=name, value=value, least=values.start, most=values.stop - 1
             )
         )
+
+
+def check_body(body: object) -> None:
+    """Check the number of values of a JSON body before it is compared with its model, which reports each wrong one.
+
+    Raises:
+        UsageError: if they are too many, or within too many levels.
+    """
+    count, depth, level = 0, 0, [body]
+    while level:
+        inside: list[object] = []
+        for value in level:
+            if isinstance(value, (dict, list, tuple)):
+                inside += value.values() if isinstance(value, dict) else value
+                if len(value) > _MOST_ENTRIES or count + len(inside) > _MOST_VALUES:
+                    raise _too_large()
+        count, depth, level = count + len(inside), depth + 1, inside
+        if depth > _DEEPEST:
+            raise _too_large()
+
+
+def _too_large() -> UsageError:
+    text = _(
+        "The request is too large: it may have {values} values, {entries} of them in one list or mapping, in {levels} "
+        "levels."
+    )
+    return UsageError(text.format(values=_MOST_VALUES, entries=_MOST_ENTRIES, levels=_DEEPEST))
 
 
 def encode(reply: object) -> str:

@@ -14,7 +14,6 @@ from ..engine.recipe import recipe as recipe_of
 from ..engine.requests import SubmitRequest, submit_request
 from ..engine.submit_plan import Preview, script_for_notebook
 from ..jobs.spec import JobSpec
-from ..source.hyperparameters import discover
 from ..source.hyperparameters.discover import Inspection
 from .endpoint import Context, Json, Schema, Time, TypedDict, endpoint
 from .jobs import CodeReply
@@ -74,13 +73,14 @@ async def preview(
     quick: Annotated[bool, "Skip the secret scan of files, which takes the longest: `leaks` is null then."] = False,
 ) -> Annotated[Json, Schema(Preview)]:
     """Preview a submit. The `details.faults` of an error are the invalid fields of the spec and their messages."""
-    return (await context.service.submitter.preview(submit_request(body), quick=quick)).model_dump(mode="json")
+    request = await asyncio.to_thread(submit_request, body)
+    return (await context.service.submitter.preview(request, quick=quick)).model_dump(mode="json")
 
 
 @endpoint("POST", "/inspect")
 async def inspect(context: Context, body: Annotated[object, Schema(SubmitRequest)]) -> Inspection:
     """Get the hyperparameters that the code declares."""
-    return await asyncio.to_thread(discover.inspect, submit_request(body).spec)
+    return await context.service.submitter.inspect(await asyncio.to_thread(submit_request, body))
 
 
 @endpoint("GET", "/form")
@@ -157,15 +157,15 @@ async def recipe(
     context: Context, body: Annotated[object, Schema(SubmitRequest)]
 ) -> Annotated[Json, Schema(CodeReply)]:
     """Get a spec as a notebook cell, a command line, Python and JSON."""
-    request = submit_request(body)
+    request = await asyncio.to_thread(submit_request, body)
     chosen = context.service.profiles.settings().pick(request.spec.profile, request.backend)
     profile = chosen.name if request.backend or request.spec.profile else ""
     capabilities = context.service.profiles.capabilities(chosen.backend)
-    script = script_for_notebook(request, chosen.backend, capabilities)[0]
-    return recipe_of(
-        request.spec,
-        request.backend,
-        profile=profile,
-        named=isinstance(body, dict) and bool(body["spec"].get("name")),
-        script=None if script is request.spec else script,
-    )._asdict()
+    named = isinstance(body, dict) and bool(body["spec"].get("name"))
+
+    def write() -> Json:
+        script = script_for_notebook(request, chosen.backend, capabilities)[0]
+        other = None if script is request.spec else script
+        return recipe_of(request.spec, request.backend, profile=profile, named=named, script=other)._asdict()
+
+    return await context.service.submitter.examine(write)

@@ -84,7 +84,8 @@ ListedJob = create_model(
     "ListedJob",
     __config__=JobView.model_config,
     __doc__="An item of a list of jobs: a `JobView` without `spec`, `inputs`, `output_parameters` and `notes`, with at "
-    "most 20 metrics, and with texts of at most 1,000 characters. `GET /jobs/{job}` returns all.",
+    "most 20 metrics, and with texts of at most 1,000 characters. Labels and outputs that exceed 20 entries or 1,000 "
+    "characters together are omitted. `GET /jobs/{job}` returns all.",
     __module__=__name__,
     name=(str, ...),
     **_listed,
@@ -203,10 +204,14 @@ async def list_jobs(
     sorting = _sorting(sort, order)
     query = JobFilter(statuses, name, labels, limit, offset, *sorting, backend, path, workflow=workflow, folded=folded)
     await context.service.watcher.wait_first_poll()
-    jobs, total = context.service.store.jobs.page(query)
-    ids = {job.workflow for job in jobs if job.workflow} if folded else set()
-    runs = await asyncio.to_thread(_runs, context, ids) if ids else {}
-    return {"jobs": [context.service.describe(job, listed=True) for job in jobs], "total": total, "runs": runs}
+    # Their specs may be large.
+    jobs, total = await asyncio.to_thread(context.service.store.jobs.page, query)
+    views = []
+    for job in jobs:
+        views.append(context.service.describe(job, listed=True))
+        await asyncio.sleep(0)
+    ids = {job.workflow for job in jobs if job.workflow and folded}
+    return {"jobs": views, "total": total, "runs": await asyncio.to_thread(_runs, context, ids) if ids else {}}
 
 
 def _runs(context: Context, ids: set[str]) -> dict[str, ListedRun]:
@@ -237,7 +242,7 @@ async def submit(
 ) -> Annotated[Json, Schema(SubmittedReply)]:
     """Submit a job."""
     async with context.service.audit.entry("submit", starts=True) as entry:
-        request = submit_request(body)
+        request = await asyncio.to_thread(submit_request, body)
         entry.of_spec(request.spec, request.backend)
         submitted = await context.service.submitter.submit(_with_notebook_path(context, request))
         entry.of_job(submitted.job, "attached" if submitted.attached else "ok")
@@ -265,7 +270,7 @@ async def cancel_submit(context: Context, key: str) -> StoredReply:
 @endpoint("POST", "/bring")
 async def bring(context: Context, body: Annotated[object, Schema(SubmitRequest)]) -> TransferReply:
     """Start to stage the inputs of a spec on its platform, as submitting it does."""
-    request = submit_request(body)
+    request = await asyncio.to_thread(submit_request, body)
     return context.transfer(await context.service.submitter.stage(_with_notebook_path(context, request)))
 
 
@@ -323,7 +328,7 @@ async def rerun(
 ) -> Annotated[Json, Schema(SubmittedReply)]:
     """Submit the spec and code of a job again."""
     async with context.service.audit.entry("rerun", job, starts=True) as entry:
-        request = parse(Rerun, body or {})
+        request = await asyncio.to_thread(parse, Rerun, body or {})
         entry.of_job(context.service.store.jobs.find(job))
         submitted = await context.service.submitter.rerun(job, request)
         entry.of_job(submitted.job)

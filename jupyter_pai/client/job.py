@@ -114,7 +114,7 @@ class JobHandle:
     @property
     def outputs(self) -> dict[str, str]:
         """The URIs of the output channels, by name."""
-        return dict(self._current()["outputs"])
+        return dict(self.info["outputs"])
 
     @property
     def labels(self) -> dict[str, str]:

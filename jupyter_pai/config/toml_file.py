@@ -6,7 +6,6 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +14,7 @@ from ..core.cleanup import on_failure
 from ..core.errors import SettingsError
 from ..core.filesystem import replace_file
 from ..core.i18n import _
+from ..core.text import closest
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -30,9 +30,8 @@ _TOP = ("default", "profiles", "disk", "tensorboard", "policy")
 
 def suggestion(name: str, names: Any) -> str:
     """Return a suggestion for an unknown name."""
-    near = get_close_matches(name, list(names), 1)
-    if near:
-        return _("Did you mean `{name}`?").format(name=near[0])
+    if near := closest(name, names):
+        return _("Did you mean `{name}`?").format(name=near)
     return _("Known: {names}.").format(names=", ".join(f"`{known}`" for known in names))
 
 

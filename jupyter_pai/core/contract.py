@@ -18,9 +18,9 @@ __all__ = [
     "Layout",
     "check_channel",
     "check_name",
+    "count_user_args",
     "environment",
     "expand_user_args",
-    "has_user_args",
     "launch_line",
     "text",
     "typed",
@@ -147,9 +147,9 @@ def user_args(hyperparameters: Mapping[str, str], args: Iterable[str] = ()) -> s
     return " ".join(map(shlex.quote, [*words, *args]))
 
 
-def has_user_args(command: str) -> bool:
-    """Return whether a command passes on ``$PAI_USER_ARGS`` as `expand_user_args` replaces it."""
-    return any(map(_IS_USER_ARGS, _TOKENS.findall(command)))
+def count_user_args(command: str) -> int:
+    """Return how often a command passes on ``$PAI_USER_ARGS`` as `expand_user_args` replaces it."""
+    return sum(map(_IS_USER_ARGS, _TOKENS.findall(command)))
 
 
 def expand_user_args(command: str, hyperparameters: Mapping[str, str], args: Iterable[str] = ()) -> str:

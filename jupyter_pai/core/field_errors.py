@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from difflib import get_close_matches
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from .errors import PaiError
 from .i18n import N_, _
+from .text import closest
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -46,6 +47,8 @@ _WORDS = {
     "too_short": N_("must have {min_length} or more items"),
     "tuple_type": N_("must be a list"),
 }
+# Faults that an error names. A user mends some at a time.
+_MOST = 100
 _NAMED = re.compile(r"([a-z_]+)(\.[\w-]+)*: ")
 
 
@@ -64,7 +67,7 @@ def validation_errors(error: ValidationError, *prefix: str, fields: Collection[s
     `fields` are the known names, for suggestions.
     """
     messages: dict[str, str] = {}
-    for one in error.errors():
+    for one in islice(error.errors(include_url=False), _MOST):
         cause = one.get("ctx", {}).get("error")
         inner = [cause.field] if isinstance(cause, FieldError) else []
         # An invalid key of a mapping is reported with its mapping.
@@ -75,8 +78,8 @@ def validation_errors(error: ValidationError, *prefix: str, fields: Collection[s
 
 def _message(one: Mapping[str, Any], fields: Collection[str]) -> str:
     if one["type"] == "extra_forbidden":
-        near = get_close_matches(str(one["loc"][-1]), fields, 1)
-        meant = _("; did you mean `{name}`?").format(name=near[0]) if near else ""
+        near = closest(str(one["loc"][-1]), fields)
+        meant = _("; did you mean `{name}`?").format(name=near) if near else ""
         return _("unknown field") + meant
     # A message about the whole model has no field before it.
     if one["loc"] and (words := _WORDS.get(one["type"])):

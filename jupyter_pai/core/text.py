@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from itertools import islice
 
 from .i18n import _
 
@@ -20,6 +23,15 @@ _IN_LOG = re.compile(rf"(\x1b\[[0-9;:]*m)|({_SEQUENCE}|[\x07\x08])|[\x00-\x06\x0
 _BEGUN = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b\r\n]*\x1b?)?\Z")
 _LONGEST_BEGUN = 4_096
 _RESET = "\x1b[0m"
+# Characters of a name, and names, that are compared for a suggestion. The time grows with their product.
+_LONGEST_NAME, _MOST_NAMES = 100, 200
+
+
+def closest(name: str, known: Iterable[str], least: float = 0.6) -> str:
+    """Return the known name that is most like another one; empty if none is. `least`: the least ratio of `difflib`."""
+    names = [one for one in islice(known, _MOST_NAMES) if len(one) <= _LONGEST_NAME]
+    near = get_close_matches(name, names, 1, least) if len(name) <= _LONGEST_NAME else []
+    return near[0] if near else ""
 
 
 def printable(log: str, lines: int = _LINES) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from ..config.settings import ProfileSettings
 from ..core.errors import Conflict, SpecError
 from ..core.file_uri import local_path
 from ..core.i18n import _
+from ..core.text import closest
 from ..jobs import names as job_name
 from ..jobs.job import Job
 from ..jobs.spec import JobSpec, parse_spec
@@ -48,8 +48,8 @@ def _merged(value: object, change: object, place: str) -> object:
         elif name in merged:
             del merged[name]
         else:
-            near = get_close_matches(str(name), list(merged), 1)
-            fix = _("Did you mean `{name}`?").format(name=near[0]) if near else ""
+            near = closest(str(name), merged)
+            fix = _("Did you mean `{name}`?").format(name=near) if near else ""
             raise SpecError(_("{place} does not exist.").format(place=where), fix=fix, fields=[where])
     return merged
 

@@ -163,10 +163,15 @@ def _code_of(spec: JobSpec) -> str:
     """Return the code of the cell below `%%pai_train`, if the script was made of one."""
     files = spec.source.files
     text = files.get(spec.entry_point, "")
-    if len(files) != 1 or not re.fullmatch(r"pai_cell(_\d+)?\.py", spec.entry_point) or not text.startswith(_HEADER):
-        return ""
     from ..source import script  # Imported on first use.
 
+    if (
+        script.is_large(text)
+        or len(files) != 1
+        or not re.fullmatch(r"pai_cell(_\d+)?\.py", spec.entry_point)
+        or not text.startswith(_HEADER)
+    ):
+        return ""
     code = text.removeprefix(_HEADER)[:-1]
     try:
         return code if script.from_cell(code).text == text else ""

@@ -22,11 +22,10 @@ from ..config.secret_store import SecretStore
 from ..core import filesystem
 from ..core.errors import NotFound, SettingsError
 from ..core.i18n import _
-from ..jobs import provenance
+from ..jobs import limits, provenance
 from ..jobs.events import JobEvent, LogChunk, MetricPoint, json_number
 from ..jobs.instances import Instance, read_instances
 from ..jobs.job import UNLISTED, Job, JobStatus
-from ..jobs.limits import LONGEST_LISTED, MOST_LISTED, shortened
 from ..jobs.logs.file import LogFile, instances
 from ..jobs.logs.view import LogView, LogViews
 from ..jobs.metrics.query import Metric, ResourceUsage, new_points
@@ -188,7 +187,7 @@ class JobService:
             if name not in latest or cursor.source(name) != DETECTED
         }
         if listed:
-            latest = dict(islice(latest.items(), MOST_LISTED))
+            latest = dict(islice(latest.items(), limits.MOST_LISTED))
         return _dump(job, listed=listed) | {
             "progress": next((part for part in progress if part is not None), None),
             "paid": not job.status.ended and Capability.PAID in capabilities,
@@ -387,8 +386,10 @@ def _dump(job: Job, *, listed: bool) -> dict[str, Any]:
     if not listed:
         return job.model_dump(mode="json")
     values = job.model_dump(mode="json", exclude=UNLISTED)
+    values |= {name: limits.listed(values[name]) for name in ("labels", "outputs")}
     # Jobs of earlier versions may have long texts.
-    return values | {name: shortened(values[name], LONGEST_LISTED) for name in ("platform_status", "reason", "fix")}
+    texts = ("platform_status", "reason", "fix")
+    return values | {name: limits.shortened(values[name], limits.LONGEST_LISTED) for name in texts}
 
 
 def _latest(point: MetricPoint) -> dict[str, Any]:

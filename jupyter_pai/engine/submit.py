@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ..backends.base import Caller, Capability, Submission
 from ..config import jupyterhub as hub
@@ -23,14 +23,14 @@ from ..core.i18n import _
 from ..core.secret import Secret
 from ..jobs.job import Job, JobStatus, now
 from ..jobs.limits import with_notes
-from ..jobs.metrics.log_source import compile_pattern
+from ..jobs.metrics.log_source import check_patterns
 from ..jobs.provenance import ProvenanceRecorder
 from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, PackedCode, Reservation, new_id, packed_code, reserve, state_errors, write_files
 from ..jobs.store.store import Store
 from ..source import excluded, pack as source, secret_fields, secret_scan
 from ..source.file_cache import FileMemory
-from ..source.hyperparameters.discover import inspect_modules
+from ..source.hyperparameters.discover import Inspection, inspect_modules
 from ..storage.base import Progress
 from . import lineage
 from .attach import attach
@@ -47,8 +47,12 @@ from .watcher.loop import Watcher
 from .watcher.masking import JobSecrets, note_secrets, of_job_file
 from .watcher.second_jobs import SecondJobs
 
+T = TypeVar("T")
+
 # Files that a preview lists.
 _MOST_FILES = 20
+# Requests whose code is examined at a time.
+_EXAMINED = 2
 # Jobs to measure after a submit. Without a server, this is the only time when jobs are measured.
 _MEASURED = 20
 
@@ -80,6 +84,7 @@ class Submitter:
         self.keys = SubmitKeys()
         self.staged = StagedPlans(watcher.timings.staged)
         self._file_cache = FileMemory()
+        self._examining = asyncio.Semaphore(_EXAMINED)
 
     async def preview(self, request: SubmitRequest, *, quick: bool) -> Preview:
         """Return what `submit` would do, without doing it. `quick` skips the scan of files for secrets.
@@ -88,15 +93,12 @@ class Submitter:
             BadInput: for invalid fields; ``details["faults"]`` names them.
         """
         plan = await self._check(self._resolve(request))
-        manifest = await asyncio.to_thread(plan.manifest, self.home.path)
+        manifest = await self.examine(plan.manifest, self.home.path)
         with fields("source"):
-            manifest = await asyncio.to_thread(manifest.ready)
-            matches = (
-                None
-                if quick
-                else await asyncio.to_thread(source.inspect, manifest, self.home.sources, self._file_cache)
-            )
-        inspected, modules = await asyncio.to_thread(inspect_modules, plan.spec)
+            manifest = await self.examine(manifest.ready)
+            places = self.home.sources, self._file_cache
+            matches = None if quick else await self.examine(source.inspect, manifest, *places)
+        inspected, modules = await self.examine(inspect_modules, plan.spec)
         named = excluded.questions(manifest, modules, plan.spec.hyperparameters)
         return Preview(
             spec=plan.spec,
@@ -118,6 +120,15 @@ class Submitter:
             leaks=None if matches is None else [match.as_json() for match in matches],
         )
 
+    async def inspect(self, request: SubmitRequest) -> Inspection:
+        """Return the hyperparameters that the code of a request declares."""
+        return (await self.examine(inspect_modules, request.spec))[0]
+
+    async def examine(self, read: Callable[..., T], *args: Any, **options: Any) -> T:
+        """Run a function that reads code in a thread, a few at a time: other requests need threads too."""
+        async with self._examining:
+            return await asyncio.to_thread(read, *args, **options)
+
     async def stage(self, request: SubmitRequest) -> Transfer:
         """Start to stage the inputs of a request. Return the transfer; its id is the `staged` of the submit.
 
@@ -132,7 +143,7 @@ class Submitter:
     async def _stage_inputs(self, request: SubmitRequest) -> Transfer:
         plan = await self.check(request)
         channels = len(plan.staging.channels)
-        plan = await self._pack(plan)
+        plan = await self.examine(plan.pack, self.home)
         earlier, with_reason = await asyncio.to_thread(attach, plan, self.store, self.home)
         if channels and not earlier:
             with_reason.check_confirmed()
@@ -173,7 +184,7 @@ class Submitter:
             try:
                 return Submitted(job=await self._start(plan))
             except SourceGone:
-                return Submitted(job=await self._start(await self._pack(plan)))
+                return Submitted(job=await self._start(await self.examine(plan.pack, self.home)))
 
     async def cancel(self, key: str) -> Job | None:
         """Cancel the submit with this key, also one that arrives later. Return its job if that is stored already: it
@@ -205,7 +216,7 @@ class Submitter:
             origin["resumed_from"] = earlier.id
         plan = replace((await self._check(plan)).validated(), origin=origin)
         if "source" in request.changes:
-            plan = await self._pack(plan)
+            plan = await self.examine(plan.pack, self.home)
         else:
             plan = replace(plan, code=packed_code(earlier, self.home.job(earlier.id)))
             plan.policy.check_source(plan.packed.bytes)
@@ -272,9 +283,7 @@ class Submitter:
             NotAllowed: if the policy forbids the instance type that the platform selected.
         """
         spec, backend = plan.spec, plan.backend
-        for number, definition in enumerate(spec.metric_definitions):
-            with fields(f"metric_definitions.{number}.regex"):
-                compile_pattern(definition)
+        await self.examine(check_patterns, spec.metric_definitions)
         needs = {
             Capability.TTY: ("tty", spec.tty),
             Capability.CODE_LAYOUT: ("layout", spec.layout == "code"),
@@ -307,18 +316,16 @@ class Submitter:
         plan.check_policy(plan.policy)
         return plan
 
-    async def _pack(self, plan: SubmitPlan) -> SubmitPlan:
-        return await asyncio.to_thread(plan.pack, self.home)
-
     async def _packed_plan(self, resolved: SubmitPlan) -> SubmitPlan:
         """Return the packed plan of a submit: the staged one, if request, profile, policy and code are the same as when
         it was staged, else a new one."""
         staged = self.staged.take(resolved.request.staged)
         if staged and staged.is_still(resolved):
-            code = (await self._pack(resolved)).packed
+            code = (await self.examine(resolved.pack, self.home)).packed
             if code.digest == staged.packed.digest:
                 return replace(staged, request=resolved.request, code=code)
-        return await self._pack((await self._check(resolved)).validated())
+        plan = (await self._check(resolved)).validated()
+        return await self.examine(plan.pack, self.home)
 
     async def _read_secrets(self, spec: JobSpec) -> dict[str, Secret]:
         return await asyncio.to_thread(self.secrets.open, spec.secrets) if spec.secrets else {}

@@ -15,7 +15,7 @@ from ..core.errors import SpecError
 from ..core.field_errors import FieldError, validation_errors
 from ..core.i18n import N_, _
 from ..core.secret import is_secret_name, is_variable
-from .limits import check_sizes
+from .limits import MOST_USER_ARGS, check_sizes
 from .values import STORED as STORED, Place, Texts as Texts, Words  # noqa: PLC0414
 
 # A size in bytes with an optional unit, or an empty text.
@@ -208,6 +208,7 @@ class JobSpec(Value):
         if re.search(r"[\x00-\x1f\x7f]", self.name) or self.name != self.name.strip():
             raise FieldError("name", _("must not contain control characters, or begin or end with blanks"))
         check_sizes(vars(self))
+        check_sizes(vars(self.source), "source.")
         self._check_roles()
         has_commands = bool(self.roles) and all(role.command.strip() for role in self.roles)
         if not self.command.strip() and not self.entry_point and not has_commands:
@@ -223,22 +224,17 @@ class JobSpec(Value):
         self._check_args()
         for field, channel in [*(("inputs", name) for name in self.inputs), *(("outputs", n) for n in self.outputs)]:
             if bad := contract.check_channel(channel):
-                raise FieldError(
-                    f"{field}.{channel}",
-                    _("The channel name `{name}` cannot become a folder: {bad}.").format(name=channel, bad=bad),
-                )
+                text = _("The channel name `{name}` cannot become a folder: {bad}.")
+                raise FieldError(f"{field}.{channel}", text.format(name=channel, bad=bad))
             # An empty path would mean the current folder of the engine.
             if not getattr(self, field)[channel].strip():
-                raise FieldError(
-                    f"{field}.{channel}", _("The channel `{name}` needs a path or a URI.").format(name=channel)
-                )
+                text = _("The channel `{name}` needs a path or a URI.")
+                raise FieldError(f"{field}.{channel}", text.format(name=channel))
         self._check_outputs()
         for name, value in self.environment.items():
             if not name or "=" in name or "\0" in name + value:
-                raise FieldError(
-                    f"environment.{name}",
-                    _("`{name}` is not a valid name for an environment variable.").format(name=name),
-                )
+                text = _("`{name}` is not a valid name for an environment variable.")
+                raise FieldError(f"environment.{name}", text.format(name=name))
         _check_unit("memory", self.memory)
         self._check_secrets()
         twice = [name for name, n in Counter(m.name for m in self.metric_definitions).items() if n > 1]
@@ -251,6 +247,7 @@ class JobSpec(Value):
         if twice:
             raise FieldError("roles", _("The role `{name}` is defined twice.").format(name=twice[0]))
         for number, role in enumerate(self.roles):
+            check_sizes(vars(role), f"roles.{number}.")
             if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,62}", role.name):
                 text = _("`{name}` is not a name: use letters, digits, `-` and `_`, and begin with a letter.")
                 raise FieldError(f"roles.{number}.name", text.format(name=role.name))
@@ -261,7 +258,11 @@ class JobSpec(Value):
             raise FieldError("args", _("An argument contains a NUL character."))
         if self.args and self.runs_notebook:
             raise FieldError("args", _("A notebook takes no arguments. Pass hyperparameters instead: --hp NAME=VALUE."))
-        if self.args and self.command.strip() and not contract.has_user_args(self.command):
+        passed = contract.count_user_args(self.command)
+        if passed > MOST_USER_ARGS:
+            text = _("contains $PAI_USER_ARGS {n} times, more than {most}.")
+            raise FieldError("command", text.format(n=passed, most=MOST_USER_ARGS))
+        if self.args and self.command.strip() and not passed:
             raise FieldError("args", _("The command does not pass on the arguments: add $PAI_USER_ARGS to it."))
 
     def _check_secrets(self) -> None:

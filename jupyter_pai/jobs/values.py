@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,8 @@ from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 from ..core import contract, file_uri
 from ..core.errors import BadInput
 from ..core.i18n import _
+from ..core.shell_words import shell_words
+from .limits import fault_of_text
 
 __all__ = ["STORED", "Place", "Texts", "Words"]
 
@@ -32,8 +33,10 @@ Texts = Annotated[dict[str, str], BeforeValidator(_texts)]
 def _words(value: object) -> object:
     """Split a text into words as a shell does, and convert numbers in a list to text."""
     if isinstance(value, str):
+        if fault := fault_of_text("args", value):
+            raise ValueError(fault)
         try:
-            return shlex.split(value)
+            return shell_words(value)
         except ValueError as error:
             raise ValueError(_("cannot be split into words: {error}").format(error=error)) from None
     if isinstance(value, (list, tuple)):

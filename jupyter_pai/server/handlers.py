@@ -28,8 +28,11 @@ from ..api.subscriptions import Subscriptions, unexpected
 from ..core.discovery import NONCE
 from ..core.errors import EngineError, NotFound, PaiError, UsageError
 from ..core.i18n import _, use_language
+from ..core.text import show_size
 
 AUTH_RESOURCE = "jupyter_pai"
+# Bytes of the JSON of a request. Its parser lets no other request run.
+LARGEST_BODY, _LARGE = 2_500_000, 64_000
 # Tabs and line breaks are accepted: names of files and lines of logs contain them.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
@@ -126,7 +129,9 @@ class VerbHandler(PaiHandler):
         query = {name: self._texts(name) for name in route.parameters}
         arguments |= {name: _value(name, route.parameters[name], texts) for name, texts in query.items() if texts}
         if route.body:
-            arguments["body"] = _json(self.request.body)
+            body = self.request.body
+            # Other requests have their turns between large ones.
+            arguments["body"] = await asyncio.to_thread(_json, body) if len(body) > _LARGE else _json(body)
         if route.takes_bytes:
             arguments["content"] = self.request.body
         context = await self.settings["jupyter_pai_engine"].context()
@@ -262,6 +267,13 @@ def _value(name: str, kind: type, texts: list[str]) -> object:
 
 
 def _json(body: bytes) -> object:
+    if len(body) > LARGEST_BODY:
+        raise UsageError(
+            _("The request is {size} large, more than {most}.").format(
+                size=show_size(len(body)), most=show_size(LARGEST_BODY)
+            ),
+            fix=_("Pass large values in a file: an input, or a file of the code."),
+        )
     try:
         return json.loads(body) if body else None
     except (ValueError, RecursionError) as error:

@@ -11,6 +11,7 @@ import builtins
 import json
 import re
 import symtable
+import threading
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from tokenize import TokenError
@@ -18,6 +19,11 @@ from tokenize import TokenError
 from ..core.errors import NotebookError
 from ..core.i18n import _
 from .notebook import CodeCell
+
+# Bytes and words of a file whose code is inspected. Python's parser lets no other thread run, for 0.1 s at most.
+_LARGEST, _MOST_WORDS = 500_000, 30_000
+_WORD = re.compile(r"\w+|[^\w\s]|\n")
+_parsing = threading.Lock()
 
 _OURS = ("pai_train", "pai")
 _TRANSPARENT = ("time", "timeit", "capture", "prun", "memit", "memray_flamegraph", "pai_train")
@@ -42,6 +48,21 @@ class Script:
 
     text: str
     notes: list[str] = field(default_factory=list)
+
+
+def is_large(code: str) -> bool:
+    """Return whether the code is too large to be inspected. A hundred kilobytes of ordinary code are not."""
+    return len(code) > _LARGEST or len(_WORD.findall(code)) > _MOST_WORDS
+
+
+def parse(code: str, file: str = "<unknown>") -> ast.Module:
+    """Parse Python code. One thread parses at a time, so that others wait for one file only.
+
+    Raises:
+        Exception: as `ast.parse`.
+    """
+    with _parsing:
+        return ast.parse(code, file)
 
 
 def from_cell(code: str, before: Sequence[CodeCell] = ()) -> Script:
@@ -101,7 +122,7 @@ def undefined_names(code: str) -> dict[str, int]:
     Empty if the code has ``from module import *``, since its names are unknown.
     """
     try:
-        tree = ast.parse(code)
+        tree = parse(code)
     except SyntaxError:
         return {}
     if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(tree)):
@@ -121,7 +142,7 @@ def _tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
 
 def _lines_of(code: str, names: Collection[str]) -> dict[str, int]:
     """Return the line of the first use of each of these names, in the order of the lines."""
-    nodes = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name) and node.id in names]
+    nodes = [node for node in ast.walk(parse(code)) if isinstance(node, ast.Name) and node.id in names]
     lines: dict[str, int] = {}
     for node in sorted(nodes, key=lambda node: node.lineno):
         lines.setdefault(node.id, node.lineno)
@@ -136,7 +157,7 @@ def _plain(code: str, script: Script, first_line: int = 1) -> str:
         lines[top] = ""
         return _plain("\n".join(lines), script, first_line)
     try:
-        tree = ast.parse(code)
+        tree = parse(code)
     except (SyntaxError, ValueError):
         code = _without_magics(code, first_line)
         tree = _parse(code, first_line)
@@ -163,7 +184,7 @@ def _without_magics(code: str, first_line: int) -> str:
 def _parse(code: str, first_line: int) -> ast.Module:
     try:
         compile(code, "cell", "exec")
-        return ast.parse(code)
+        return parse(code)
     except (SyntaxError, ValueError) as error:  # ValueError: a NUL in the code
         raise _no_python(error, first_line) from None
 

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...core.errors import SpecError
+from ...core.field_errors import fields
 from ...core.i18n import _
 from ..job import now
 from ..logs.file import LogFile, instances, sizes
 from ..spec import MetricDefinition
 from .detection.detector import detect
 from .detection.state import DetectorState
-from .series import DETECTED, PATTERN, REPORT, Cursor, MetricSource, Piece, SeriesWriter, Source, pack
+from .series import DETECTED, MOST_METRICS, PATTERN, REPORT, Cursor, MetricSource, Piece, SeriesWriter, Source, pack
 
 if TYPE_CHECKING:
     import regex
@@ -82,14 +83,18 @@ class LogMetricSource(MetricSource):
         counts: dict[str, int] = {}
         points: dict[str, list[bytes]] = {}
         origins: dict[str, str] = {}
+        left = MOST_METRICS + 1  # The series notes that one is too many.
         for point in _best_sources(metrics.points):
             # Metrics of different instances are kept in separate series.
             name = f"{point.name}@{instance}" if rank else point.name
             if name not in counts:
+                if not left and name not in cursor.counts:
+                    continue
                 place = cursor.place(name, point.origin)
                 if place is None:
                     continue
                 counts[name], origins[name] = place[1], point.origin
+                left -= name not in cursor.counts
             moment = log.time_at(point.offset) or now().timestamp()
             step = counts[name] if point.step is None else point.step
             points.setdefault(name, []).append(pack(moment, step, point.value))
@@ -136,6 +141,17 @@ def compile_pattern(definition: MetricDefinition) -> regex.Pattern[str]:
             metric=definition.name,
         )
     return pattern
+
+
+def check_patterns(definitions: Sequence[MetricDefinition]) -> None:
+    """Compile the patterns of definitions.
+
+    Raises:
+        SpecError: for the first invalid one, with its field.
+    """
+    for number, definition in enumerate(definitions):
+        with fields(f"metric_definitions.{number}.regex"):
+            compile_pattern(definition)
 
 
 def _compile_or_none(definition: MetricDefinition) -> regex.Pattern[str] | None:

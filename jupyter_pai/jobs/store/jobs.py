@@ -9,12 +9,12 @@ import contextlib
 import logging
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from ...core.errors import BadInput, Conflict, NotFound, StateError
 from ...core.i18n import _, text_to_json
+from ...core.text import closest
 from ..job import Job, JobStatus
 from ..limits import MOST_LABELS
 from ..state_dir import FULL, JobFolder, JobRecord, state_errors
@@ -306,8 +306,8 @@ class JobTable(StoreTable):
 def _relabel(job: Job, changes: Mapping[str, str | None]) -> Job:
     for name, value in changes.items():
         if value is None and name not in job.labels:
-            near = get_close_matches(name, job.labels, 1)
-            fix = _("Did you mean `{name}`?").format(name=near[0]) if near else ""
+            near = closest(name, job.labels)
+            fix = _("Did you mean `{name}`?").format(name=near) if near else ""
             raise NotFound(_("Job {job} does not have a label `{name}`.").format(job=job.id, name=name), fix=fix)
     labels = {name: value for name, value in {**job.labels, **changes}.items() if value is not None}
     if len(labels) > max(MOST_LABELS, len(job.labels)):

@@ -9,10 +9,10 @@ import ast
 import builtins
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cached_property
 
 from ...core.i18n import _
+from ...core.text import closest
 from .command_line import commands
 from .syntax import Definition, Module, Program, called, dotted
 from .values import Hyperparameter, Values, one_line
@@ -98,8 +98,8 @@ def unknown_option(
     message = _("The script has no option `{name}` and will exit with an error.").format(name=name)
     if twin := next((other for other in known if _plain(other) == _plain(name)), None):
         return message + " " + _("The option is spelled `{name}`: `_`, `-` and case matter.").format(name=twin)
-    if near := get_close_matches(name, known, 1, 0.5):
-        return message + " " + _("Did you mean `{name}`?").format(name=near[0])
+    if near := closest(name, known, 0.5):
+        return message + " " + _("Did you mean `{name}`?").format(name=near)
     return message + " " + _("Known are: {names}.").format(names=", ".join(known[:_MAX_LISTED])) if known else message
 
 

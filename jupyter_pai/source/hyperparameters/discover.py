@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import shlex
 import tokenize
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,6 +13,7 @@ from pathlib import Path
 from ...core import contract
 from ...core.errors import BadInput, SourceError
 from ...core.i18n import _
+from ...core.shell_words import simple_commands
 from ...jobs.spec import JobSpec
 from .. import hyperparameters, import_paths, notebook, script
 from . import Hyperparameter, Module, Program
@@ -21,6 +21,11 @@ from . import Hyperparameter, Module, Program
 _MOST_FILES = 50
 _LARGEST = 500_000
 _LARGEST_TOGETHER = 2_000_000
+# Nodes of the syntax trees, which take some hundred bytes each. Half a megabyte of ordinary code has as many.
+_MOST_NODES = 100_000
+# Words of a command that may name scripts.
+_MOST_WORDS = 2_000
+_LONGEST_PATH = 4_000
 # Placeholder for the hyperparameters in a command.
 _MARK = "jupyter-pai-hyperparameters"
 _SEPARATORS = ";&|()<>\n"
@@ -100,6 +105,7 @@ class _Code:
     inspected: dict[str, InspectedFile] = field(default_factory=dict)
     modules: dict[str, Module] = field(default_factory=dict)
     read: int = 0
+    nodes: int = 0
 
     @cached_property
     def roots(self) -> tuple[str, ...]:
@@ -128,7 +134,11 @@ class _Code:
     def module(self, path: str) -> Module | None:
         """Return a file as a module; None if it cannot be read, with the error recorded."""
         try:
-            module = hyperparameters.parse(self._text(path), path)
+            text = self._text(path)
+            if script.is_large(text):
+                raise SourceError(_("Too much code to inspect."))
+            module = hyperparameters.parse(text, path)
+            self._count_nodes(module)
         except (
             BadInput,
             OSError,
@@ -152,9 +162,15 @@ class _Code:
         self._count(len(self.files[path]))
         return self.files[path]
 
+    def _count_nodes(self, module: Module) -> None:
+        self.nodes += len(module.nodes)
+        if self.nodes > _MOST_NODES:
+            raise SourceError(_("Too much code to inspect."))
+
     def _count(self, size: int) -> None:
         self.read += size
-        if size > _LARGEST or self.read > _LARGEST_TOGETHER or len(self.inspected) >= _MOST_FILES:
+        is_much = self.read > _LARGEST_TOGETHER or self.nodes > _MOST_NODES or len(self.inspected) >= _MOST_FILES
+        if size > _LARGEST or is_much:
             raise SourceError(_("Too much code to inspect."))
 
 
@@ -191,29 +207,21 @@ def _scripts(spec: JobSpec, code: _Code) -> Iterator[tuple[str, bool]]:
         if path.endswith((".py", ".ipynb")) and code.has(path):
             yield path, path.endswith(".py")  # Notebooks accept any name.
         return
-    place = ""
+    place, left = "", _MOST_WORDS
     for words in _commands(contract.expand_user_args(spec.command, {_MARK: ""})):
         if words[0] == "cd" and len(words) > 1:
             place = posixpath.normpath(posixpath.join(place, words[1]))
-        elif path := _script_of(words, place, code):
+        elif path := _script_of(words[:_MOST_WORDS], place, code):
             yield path, f"--{_MARK}" in words and path.endswith(".py")
+        left -= len(words)
+        if left <= 0 or len(place) > _LONGEST_PATH:
+            return
 
 
 def _commands(line: str) -> Iterator[list[str]]:
     """Yield the simple commands of a shell command, as words."""
-    lexer = shlex.shlex(line.replace("\\\n", " "), posix=True, punctuation_chars=_SEPARATORS)
-    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
-    words: list[str] = []
     with suppress(ValueError):  # An unclosed quotation, which the shell reports.
-        for word in lexer:
-            if set(word) <= set(_SEPARATORS):
-                if words:
-                    yield words
-                words = []
-            else:
-                words.append(word)
-    if words and not words[0].startswith("#"):
-        yield words
+        yield from simple_commands(line.replace("\\\n", " "), _SEPARATORS)
 
 
 def _script_of(words: list[str], place: str, code: _Code) -> str:

@@ -14,6 +14,7 @@ from functools import cached_property
 
 from ...core.errors import SourceError
 from ...core.i18n import _
+from .. import script
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -95,10 +96,14 @@ class Module:
                     comments[token.start[0]] = token.string.lstrip("#").strip()
         return comments
 
+    def defines(self, name: str) -> bool:
+        """Return whether a name is that of a function, a class or a constant of the module."""
+        return name in self.definitions or name in self.constants
+
     def meaning(self, node: ast.expr) -> str:
         """Return the full name of a name or attribute, such as `argparse.ArgumentParser`; empty for other nodes."""
         head, _dot, rest = dotted(node).partition(".")
-        if head in self.definitions or head in self.constants:
+        if self.defines(head):
             return dotted(node)
         return join(self.imports.get(head, head), rest) if rest else self.imports.get(head, head)
 
@@ -113,7 +118,7 @@ class Program:
     def owner(self, module: Module, name: str) -> tuple[Module, str]:
         """Return the module that defines a name, and its name there."""
         for _step in range(len(self.modules) + 1):
-            if name.split(".", maxsplit=1)[0] in module.definitions.keys() | module.constants.keys():
+            if module.defines(name.split(".", maxsplit=1)[0]):
                 break
             found = self._elsewhere(module, name)
             if not found:
@@ -132,7 +137,7 @@ class Program:
         head = name.partition(".")[0]
         for base in module.stars:
             other = self.modules.get(module.paths.get(base, ""))
-            if other and head in other.definitions.keys() | other.constants.keys() | other.imports.keys():
+            if other and (other.defines(head) or head in other.imports):
                 return other, name
         return None
 
@@ -173,7 +178,7 @@ def parse(text: str, file: str) -> Module:
     # The parser's warnings on user code belong in the job's log.
     warnings.filterwarnings("ignore", module=_FILE)
     try:
-        return Module(file, text, ast.parse(text, _FILE))
+        return Module(file, text, script.parse(text, _FILE))
     except SyntaxError as error:
         raise SourceError(_("line {line}: {error}").format(line=error.lineno or 1, error=error.msg)) from None
     except (RecursionError, MemoryError):  # the parser's own stack

@@ -15,6 +15,7 @@ import pytest
 from tornado.httpclient import HTTPClientError
 
 from jupyter_pai.api.routes import ROUTES
+from jupyter_pai.server.handlers import LARGEST_BODY
 
 from .conftest import PREFIX
 
@@ -342,6 +343,28 @@ async def test_list_of_jobs_is_filtered(jp_fetch: Any, spec: dict[str, Any]) -> 
     assert names == ["job 0", "job 1", "job 2"]
     page = await ask(jp_fetch, "GET", "jobs", sort="hp:n", order="desc", limit=2)
     assert [job["name"] for job in page["jobs"]] == ["job 2", "job 1"]
+
+
+async def test_items_of_the_list_are_bounded(jp_fetch: Any, spec: dict[str, Any], tmp_path: Path) -> None:
+    labels = {f"label {n}": "x" * 900 for n in range(100)}
+    outputs = {f"out{n}": str(tmp_path / f"{n}" / ("x" * 200)) for n in range(50)}
+    job = await run(jp_fetch, spec | {"labels": labels, "outputs": outputs})
+    reply = await jp_fetch(*PREFIX, "jobs")
+    (listed,) = json.loads(reply.body)["jobs"]
+    assert len(reply.body) < 8_000
+    assert listed["labels"].items() < labels.items()
+    assert listed["outputs"].items() < job["outputs"].items()
+    assert job["labels"] == labels
+    assert outputs.keys() <= job["outputs"].keys()
+
+
+async def test_a_request_is_refused_by_its_size(jp_fetch: Any) -> None:
+    for body, words in ((b"[" + b" " * LARGEST_BODY, "is 2.5 MB large, more than 2.5 MB."), (b'{"a": ' * 200, "JSON")):
+        with pytest.raises(HTTPClientError) as caught:
+            await jp_fetch(*PREFIX, "jobs", method="POST", body=body)
+        assert caught.value.response is not None
+        assert words in json.loads(caught.value.response.body)["message"]
+        assert caught.value.code == 400
 
 
 async def test_jobs_record_their_notebook(jp_fetch: Any, spec: dict[str, Any], jp_root_dir: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from jupyter_pai.api.api import endpoints
-from jupyter_pai.api.endpoint import Context, Endpoint, Json, Schema, encode
+from jupyter_pai.api.endpoint import Context, Endpoint, Json, Schema, check_body, encode
 from jupyter_pai.api.route import Route, path_names
 from jupyter_pai.api.routes import ROUTES
 from jupyter_pai.core.errors import SpecError, UsageError
@@ -96,3 +96,21 @@ def test_path_names_keep_the_order_of_the_path() -> None:
 @pytest.mark.parametrize("value", ["a\udcffb", "中文", {"a\udcff": [1]}, 0.1 + 0.2, 1e300, 2**70, True, None, [(1,)]])
 def test_reply_is_kept_whole(value: object) -> None:
     assert json.loads(encode({"value": value})) == json.loads(json.dumps({"value": value}))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {f"n{n}": 1 for n in range(20_001)},
+        [[0] * 20_000] * 11,
+        json.loads("[" * 200 + "]" * 200),
+    ],
+)
+def test_a_body_with_too_many_values_is_refused(body: object) -> None:
+    for function in (parsed, raw):
+        with pytest.raises(UsageError, match="The request is too large"):
+            Endpoint("POST", "/x/{job}", function).parse({"job": "a", "body": body})
+
+
+def test_a_large_body_of_a_workflow_is_accepted() -> None:
+    check_body({"steps": [{"name": f"s{n}", "spec": {"command": "x", "labels": {"a": "b"}}} for n in range(5_000)]})

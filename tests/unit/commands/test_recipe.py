@@ -159,7 +159,7 @@ def test_every_recipe_restores_the_spec(folder: Path, values: dict[str, Any], in
         return
     if values.get("args") and values.get("command", "").strip():
         values["command"] += " $PAI_USER_ARGS"
-        assume(contract.has_user_args(values["command"]))
+        assume(contract.count_user_args(values["command"]))
     check(parse_spec(values | {"source": source}), folder)
 
 

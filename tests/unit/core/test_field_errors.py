@@ -13,6 +13,7 @@ class Inner(BaseModel):
 
 
 class Form(BaseModel):
+    sizes: list[int] = []
     inner: Inner = Inner()
     names: list[str] = Field(["a"], min_length=1, max_length=2)
     rate: FiniteFloat = 1.0
@@ -32,3 +33,9 @@ def test_message_is_in_our_words(values: dict[str, object], message: dict[str, s
     with pytest.raises(ValidationError) as caught:
         Form.model_validate(values)
     assert validation_errors(caught.value) == message
+
+
+def test_an_error_names_a_limited_number_of_faults() -> None:
+    with pytest.raises(ValidationError) as caught:
+        Form.model_validate({"inner": Inner(), "sizes": [None] * 500})
+    assert len(validation_errors(caught.value)) == 100

@@ -30,6 +30,21 @@ LARGE = "x" * 70_000
         ({"labels": {"a": "x" * 2_000}}, "labels.a", "more than 1 kB"),
         ({"inputs": {f"n{n}": "/x" for n in range(101)}}, "inputs", "more than 100"),
         ({"outputs": {"a": "/" + LARGE}}, "outputs.a", "more than 8 kB"),
+        ({"command": "x" * 100_001}, "command", "is 100 kB large, more than 100 kB. Write it to a script of the code."),
+        ({"command": "$PAI_USER_ARGS " * 11}, "command", "contains $PAI_USER_ARGS 11 times, more than 10."),
+        ({"image": "x" * 1_001}, "image", "more than 1 kB"),
+        ({"python": LARGE}, "python", "more than 4 kB"),
+        ({"output_path": LARGE}, "output_path", "more than 8 kB"),
+        ({"command": "", "entry_point": LARGE}, "entry_point", "more than 4 kB"),
+        ({"command": "true $PAI_USER_ARGS", "args": "x" * 1_000_001}, "args", "more than 1 MB"),
+        ({"source": {"files": {"a": "x" * 1_000_001}}}, "source.files.a", "is 1 MB large, more than 1 MB."),
+        ({"source": {"files": {f"f{n}": "" for n in range(1_001)}}}, "source.files", "has 1001 entries"),
+        ({"source": {"exclude": [f"{n}" for n in range(1_001)]}}, "source.exclude", "has 1001 entries"),
+        ({"source": {"include": ["x" * 4_001]}}, "source.include", "more than 4 kB"),
+        ({"metric_definitions": [{"name": "n", "regex": "x" * 8_001}]}, "metric_definitions", "more than 8 kB"),
+        ({"options": {"a": "x" * 1_000_001}}, "options.a", "more than 1 MB"),
+        ({"roles": [{"name": "ps", "command": "x" * 100_001}]}, "roles.0.command", "more than 100 kB"),
+        ({"roles": [{"name": "ps", "image": "x" * 1_001}]}, "roles.0.image", "more than 1 kB"),
     ],
 )
 def test_large_fields_are_refused_by_name(fields: dict[str, Any], place: str, words: str) -> None:
@@ -51,6 +66,13 @@ def test_fields_at_the_limit_are_kept() -> None:
 def test_stored_specs_of_earlier_versions_are_read() -> None:
     spec = JobSpec.model_validate(SPEC | {"hyperparameters": {"a": LARGE}}, context=STORED)
     assert spec.hyperparameters["a"] == LARGE
+
+
+def test_items_of_lists_have_few_entries() -> None:
+    assert limits.listed({"a": "1", "b": "2"}) == {"a": "1", "b": "2"}
+    assert [*limits.listed({f"n{n}": "x" for n in range(100)})] == [f"n{n}" for n in range(limits.MOST_LISTED)]
+    # A part of a URI would be another one.
+    assert limits.listed({"a": "x" * 900, "b": "x" * 900, "c": ""}) == {"a": "x" * 900}
 
 
 def test_notes_are_bounded_and_stay_equal() -> None:

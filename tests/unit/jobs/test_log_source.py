@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from jupyter_pai.jobs.metrics.log_source import LogMetricScanner, LogMetricSource
-from jupyter_pai.jobs.metrics.series import SeriesWriter
+from jupyter_pai.jobs.metrics.series import MOST_METRICS, SeriesWriter
 from jupyter_pai.jobs.spec import MetricDefinition
+
+from ...support.counted_calls import counted_calls
 
 MEBIBYTE = 1 << 20
 
@@ -171,3 +173,25 @@ def test_progress_is_a_fraction() -> None:
 def test_steps_have_64_bits(step: int, kept: bool) -> None:
     points = LogMetricScanner([]).scan(report("a", 1, step=step).encode(), 0).points
     assert [point.step for point in points] == [step] * kept
+
+
+def test_a_line_over_the_bound_of_names_costs_as_much_as_one_that_is_no_metric(folder: Path) -> None:
+    log = Followed(folder, detects=True)
+    log.write("".join(report(f"n{n}", 1.0) for n in range(MOST_METRICS)))
+
+    def calls(lines: str) -> int:
+        log.write(lines)
+        with counted_calls() as count:
+            assert log.advance()
+        assert len(log.writer.at.counts) == MOST_METRICS
+        return count()
+
+    log.advance()
+    assert not log.writer.is_full
+    # The first of them are offered to the series, in case that they are better than detected ones.
+    calls("".join(report(f"first{n}", 1.0) for n in range(2_000)))
+    over = calls("".join(report(f"more{n}", 1.0) for n in range(4_000)))
+    offered = calls("".join(report(f"last{n}", 1.0) for n in range(2_000)))
+    other = calls("".join(report(f"n{n}", 1.0).replace("metric", "metrix") for n in range(2_000)))
+    assert over - offered < other * 2
+    assert log.writer.is_full

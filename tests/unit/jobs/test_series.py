@@ -12,6 +12,8 @@ from jupyter_pai.jobs.events import MetricPoint
 from jupyter_pai.jobs.metrics.detection.state import DetectorState
 from jupyter_pai.jobs.metrics.series import MOST_METRICS, Cursor, Piece, Series, SeriesWriter, pack
 
+from ...support.counted_calls import counted_calls
+
 
 def point(step: int, name: str = "loss") -> MetricPoint:
     return MetricPoint(name, step, step / 2, 1000.0 + step)
@@ -224,3 +226,28 @@ def test_detected_metrics_make_room_for_others(folder: Path) -> None:
     names = list(SeriesWriter(folder).at.counts)
     assert (len(names), names[-2:]) == (MOST_METRICS, [f"m{MOST_METRICS - 2}", "own"])
     assert writer.is_full
+
+
+def test_names_over_the_bound_cost_no_pass_over_the_others(folder: Path) -> None:
+    writer = SeriesWriter(folder)
+    writer.append(piece(*(point(0, f"n{n}") for n in range(MOST_METRICS))))
+
+    def calls(names: int) -> int:
+        with counted_calls() as count:
+            writer.append(piece(*(point(0, f"m{n}") for n in range(names))))
+        assert len(writer.at.counts) == MOST_METRICS
+        assert writer.is_full
+        return count()
+
+    few, many = calls(100), calls(1_100)
+    assert (many - few) / 1_000 < 20
+
+
+def test_damaged_texts_are_left_out(folder: Path) -> None:
+    texts = [{"tag": "a", "text": "one"}, {"tag": "b", "text": "two"}]
+    SeriesWriter(folder).append(Piece("worker-0", 0, texts=texts))
+    path = folder / "texts.jsonl"
+    for damage in (b"[" * 39, b"\xff" * 39, b"[1]" + b" " * 36):
+        first, second = path.read_bytes().splitlines()
+        path.write_bytes(damage[: len(first)] + b"\n" + second + b"\n")
+        assert Series(folder).texts() == texts[1:]

@@ -15,6 +15,7 @@ from jupyter_pai.source.hyperparameters.discover import Inspection, inspect
 from jupyter_pai.source.notebook import CodeCell
 
 from ...conftest import script
+from ...support.counted_calls import counted_calls
 
 PARSER = """
     import argparse
@@ -159,3 +160,28 @@ def test_names_are_unique_with_argparse_first(folder: Path) -> None:
     result = look(folder, entry_point="train.py", hyperparameters={"lr": "2"})
     assert [(one.name, one.origin) for one in result.hyperparameters] == [("lr", "argparse"), ("seed", "dict")]
     assert result.notes == ()
+
+
+@pytest.mark.parametrize("unit", ["a\n", "[],", "x = 1\n"])
+def test_dense_code_is_not_inspected(folder: Path, unit: str) -> None:
+    """It would take seconds, in which the server answers no other request."""
+    text = "[" * unit.startswith("[") + unit * 60_000 + "]" * unit.startswith("[")
+    result = look(folder, files={"a.py": text}, entry_point="a.py")
+    assert [(file.path, file.problem) for file in result.files] == [("a.py", "Too much code to inspect.")]
+
+
+def test_the_trees_of_all_files_are_bounded(folder: Path) -> None:
+    files = {f"f{n}.py": "x = 1\n" * 8_000 for n in range(6)}
+    files["a.py"] = "".join(f"import f{n}\n" for n in range(6))
+    problems = [file.problem for file in look(folder, files=files, entry_point="a.py").files]
+    assert (problems[0], problems[-1]) == ("", "Too much code to inspect.")
+
+
+@pytest.mark.parametrize("unit", ["a.py ", "cd aa;", "-m b ", "x; "])
+def test_long_commands_cost_as_much_as_those_at_the_limit_of_words(folder: Path, unit: str) -> None:
+    def calls(count: int) -> int:
+        with counted_calls() as counted:
+            look(folder, command=unit * count)
+        return counted()
+
+    assert calls(8_000) - calls(4_000) < 40 * 4_000
