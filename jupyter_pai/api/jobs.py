@@ -204,8 +204,7 @@ async def list_jobs(
     sorting = _sorting(sort, order)
     query = JobFilter(statuses, name, labels, limit, offset, *sorting, backend, path, workflow=workflow, folded=folded)
     await context.service.watcher.wait_first_poll()
-    # Their specs may be large.
-    jobs, total = await asyncio.to_thread(context.service.store.jobs.page, query)
+    jobs, total = await asyncio.to_thread(context.service.store.jobs.page, query)  # Their specs may be large.
     views = []
     for job in jobs:
         views.append(context.service.describe(job, listed=True))
