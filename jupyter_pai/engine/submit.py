@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from ..backends.base import Caller, Capability, Submission
 from ..config import jupyterhub as hub
@@ -38,6 +38,7 @@ from .data.inputs import lost_outputs, stage_inputs, staging_plan, upload_code
 from .data.model_inputs import model_inputs
 from .data.storages import Storages
 from .data.transfers import Transfer, Transfers
+from .examiner import Examiner
 from .lost_reply import SubmitOnce, submitted
 from .requests import Rerun, SubmitRequest, Submitted
 from .retention import Retention
@@ -47,12 +48,8 @@ from .watcher.loop import Watcher
 from .watcher.masking import JobSecrets, note_secrets, of_job_file
 from .watcher.second_jobs import SecondJobs
 
-T = TypeVar("T")
-
 # Files that a preview lists.
 _MOST_FILES = 20
-# Requests whose code is examined at a time.
-_EXAMINED = 2
 # Jobs to measure after a submit. Without a server, this is the only time when jobs are measured.
 _MEASURED = 20
 
@@ -84,7 +81,7 @@ class Submitter:
         self.keys = SubmitKeys()
         self.staged = StagedPlans(watcher.timings.staged)
         self._file_cache = FileMemory()
-        self._examining = asyncio.Semaphore(_EXAMINED)
+        self.examine = Examiner()
 
     async def preview(self, request: SubmitRequest, *, quick: bool) -> Preview:
         """Return what `submit` would do, without doing it. `quick` skips the scan of files for secrets.
@@ -123,11 +120,6 @@ class Submitter:
     async def inspect(self, request: SubmitRequest) -> Inspection:
         """Return the hyperparameters that the code of a request declares."""
         return (await self.examine(inspect_modules, request.spec))[0]
-
-    async def examine(self, read: Callable[..., T], *args: Any, **options: Any) -> T:
-        """Run a function that reads code in a thread, a few at a time: other requests need threads too."""
-        async with self._examining:
-            return await asyncio.to_thread(read, *args, **options)
 
     async def stage(self, request: SubmitRequest) -> Transfer:
         """Start to stage the inputs of a request. Return the transfer; its id is the `staged` of the submit.
