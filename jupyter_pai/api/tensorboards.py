@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -101,11 +102,11 @@ async def start_tensorboard(context: Context, body: TensorBoardRequest) -> Annot
     for job in jobs:
         if mirror := event_files_of(job, context.service.home.job(job.id), context.service.storages.at):
             await asyncio.to_thread(mirror.refresh)
-            folders[job.id] = mirror.folder
+            folders[job.id] = Path(os.path.realpath(mirror.folder))
         elif folder := channel_folder(context.service.home, job, CHANNEL):
             place = open_channel(context.service.storages, job, CHANNEL)
-            if await asyncio.to_thread(place.storage.exists, place.uri):
-                folders[job.id] = folder
+            await asyncio.to_thread(place.storage.exists, place.uri)  # Refuses a link.
+            folders[job.id] = folder
 
     def on_use() -> None:
         for job in jobs:

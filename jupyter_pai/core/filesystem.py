@@ -1,12 +1,10 @@
-"""Disks: network file systems, support for locks, the clock, atomic replacement of a file, and folders opened without
-following links."""
+"""Disks: network file systems, support for locks, the clock, and atomic replacement of a file."""
 
 from __future__ import annotations
 
 import errno
 import fcntl
 import os
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -30,8 +28,6 @@ _LOCAL_FUSE = frozenset("fuse.fuse-overlayfs fuse.lxcfs fuse.ntfs-3g fuse.exfat 
 _PROBE = 1 << 16
 # Errors of a disk that does not support locks.
 _REFUSED = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
-# Opens a folder that may be passed through, but not listed. Linux only.
-_PASS = os.O_PATH if sys.platform == "linux" else os.O_RDONLY
 
 
 def network_kind(folder: Path) -> str:
@@ -98,36 +94,6 @@ def read_at(path: Path, offset: int = 0, limit: int | None = None) -> bytes:
             return os.pread(file.fileno(), os.fstat(file.fileno()).st_size if limit is None else limit, offset)
     except FileNotFoundError:
         return b""
-
-
-@contextmanager
-def open_folder(path: str, *, below: int | None = None, create: bool = False, listed: bool = True) -> Iterator[int]:
-    """Open a folder without following a link in its path, and yield its descriptor. `path` is absolute, or relative to
-    the open folder `below`. `create` creates missing folders. A folder that is not `listed` needs no permission to
-    read it.
-
-    The same as `openat2` with RESOLVE_NO_SYMLINKS and RESOLVE_BENEATH, on each system.
-
-    Raises:
-        OSError: if a folder is missing, or if a part of the path is a link (ENOTDIR) or leads upwards (EINVAL).
-    """
-    flags = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-    names = [name for name in path.split("/") if name]
-    place = os.open("/", flags | _PASS) if below is None else os.dup(below)
-    try:
-        for number, name in enumerate(names, 1):
-            if name in (".", ".."):
-                raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
-            if create:
-                with suppress(FileExistsError):
-                    os.mkdir(name, dir_fd=place)
-            access = os.O_RDONLY if listed and number == len(names) else _PASS
-            inner = os.open(name, flags | access, dir_fd=place)
-            os.close(place)
-            place = inner
-        yield place
-    finally:
-        os.close(place)
 
 
 def make_private(path: Path, suffixes: Iterable[str]) -> None:

@@ -11,10 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import beneath
 from .filesystem import network_kind
 from .i18n import _
-
-_MOST_LINKS = 40
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,10 @@ def flaws(folder: Path) -> list[Flaw]:
     Raises:
         OSError: if it does not exist or cannot be accessed.
     """
-    *above, (place, status) = _chain(folder)
-    found = [flaw for path, parent in above for flaw in _flaws_above(path, parent, folder)]
+    *above, (place, status) = beneath.steps(folder)
+    if status is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
+    found = [flaw for path, parent in above if parent for flaw in _flaws_above(path, parent, folder)]
     if not _is_own(place, status):
         text = _("The folder {path} belongs to the user {user}.").format(path=place, user=_user(status.st_uid))
         return [*found, Flaw(text, _("Set JUPYTER_PAI_HOME to a folder of your own."))]
@@ -57,29 +58,6 @@ def remove_group_access(folder: Path) -> None:
     status = folder.stat()
     if status.st_uid == os.geteuid() and status.st_mode & 0o022 == 0o020:
         folder.chmod(stat.S_IMODE(status.st_mode) & ~0o020)
-
-
-def _chain(path: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the folders and links on the way to a folder, and last the folder itself."""
-    place, waiting, links = "/", [*reversed(path.absolute().parts[1:])], 0
-    yield place, os.lstat(place)
-    while waiting:
-        name = waiting.pop()
-        if name == "..":
-            place = os.path.dirname(place)
-            continue
-        inner = os.path.join(place, name)
-        status = os.lstat(inner)
-        yield inner, status
-        if not stat.S_ISLNK(status.st_mode):
-            place = inner
-            continue
-        links += 1
-        if links > _MOST_LINKS:
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
-        target = Path(os.readlink(inner))
-        place = "/" if target.is_absolute() else place
-        waiting += reversed([part for part in target.parts if part != "/"])
 
 
 def _flaws_above(path: str, status: os.stat_result, folder: Path) -> Iterator[Flaw]:

@@ -22,6 +22,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..core.beneath import WrittenFolders, resolve
 from ..core.errors import DAMAGED, NotFound, SourceGone, StateError
 from ..core.filesystem import replace_file
 from ..core.i18n import _, text_from_json, text_to_json
@@ -77,7 +78,7 @@ class JobFolder:
 
     def note_channels(self, channels: Mapping[str, Path]) -> None:
         """Write the folders of the output channels on this machine, without the links in their paths."""
-        places = {name: os.path.realpath(path) for name, path in channels.items()}
+        places = {name: resolve(path) for name, path in channels.items()}
         self.channels.write_text(json.dumps(places), "utf-8", "surrogateescape")
 
     def channel(self, name: str, path: Path) -> Path:
@@ -104,6 +105,7 @@ class Home:
         self.workflows = self.path / "workflows"
         self.active_runs = self.path / "active_runs"
         self.database = self.path / "pai.sqlite3"
+        self.written = WrittenFolders(self.path / "written", self.jobs)
 
     def job(self, job_id: str) -> JobFolder:
         return JobFolder(self.jobs / job_id)

@@ -8,24 +8,23 @@ import io
 import os
 import shutil
 import stat
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, ClassVar
 
-from ..core import file_uri
+from ..core import beneath, file_uri
 from ..core.errors import Conflict, NotFound
-from ..core.filesystem import open_folder
 from ..core.i18n import _
 from .base import File, OpenFile, Progress, Storage
-from .staging import read_errors, write_errors
+from .staging import open_source, read_errors, write_errors
 
 _PIECE = 1 << 20
 
 
 class LocalStorage(Storage):
-    """The file system. Links are followed if they lead to files in the same folder."""
+    """The file system. Links are followed, but not out of a folder that a job can write. Links to files in a folder are
+    followed if they lead to files in the same folder."""
 
     scheme: ClassVar[str] = "file"
 
@@ -39,33 +38,52 @@ class LocalStorage(Storage):
     def stat(self, uri: str) -> File | None:
         path = _path(uri)
         try:
-            status = path.stat()
+            with beneath.open_parent(self._real(path)) as (place, name):
+                status = os.stat(name, dir_fd=place, follow_symlinks=False)
         except (OSError, ValueError):
             return None
         if stat.S_ISDIR(status.st_mode):
             return File(f"{path.name}/", 0, status.st_mtime)
-        return None if uri.endswith("/") else _file(path.name, status)
+        return None if uri.endswith("/") or stat.S_ISLNK(status.st_mode) else _file(path.name, status)
 
-    def _top(self, uri: str) -> str:
-        """Return the path of a folder without links."""
-        return os.path.realpath(_path(uri))
+    def _real(self, path: Path) -> str:
+        """Return a path without links.
+
+        Raises:
+            NotFound: if it cannot be accessed without a link that a job could have made.
+        """
+        try:
+            return beneath.resolve(path)
+        except OSError as error:
+            raise NotFound(
+                _("{path} cannot be accessed: {why}.").format(path=path, why=error.strerror or error),
+                fix=_("Check its permissions and the links on its way, and pass the target of a link."),
+            ) from None
 
     def entries(self, uri: str, after: str = "", most: int = 1000) -> list[File]:
-        top, page = self._top(uri), []
-        with read_errors(Path(top)), suppress(FileNotFoundError), os.scandir(top) as entries:
+        top, page = self._real(_path(uri)), list[File]()
+        with (
+            read_errors(Path(top)),
+            suppress(FileNotFoundError),
+            beneath.open_folder(top) as place,
+            os.scandir(place) as entries,
+        ):
             named = ((entry.name + "/" * entry.is_dir(follow_symlinks=False), entry) for entry in entries)
-            page = heapq.nsmallest(most, (pair for pair in named if pair[0] > after), key=lambda pair: pair[0])
-        return [one for name, entry in page for one in _entry(top, name.rstrip("/"), entry, name)]
+            chosen = heapq.nsmallest(most, (pair for pair in named if pair[0] > after), key=lambda pair: pair[0])
+            page = [one for name, entry in chosen for one in _entry(top, place, name.rstrip("/"), entry, name)]
+        return page
 
     def list(self, uri: str) -> list[File]:
-        return sorted(_walk(self._top(uri)))
+        return sorted(_walk(self._real(_path(uri))))
 
     def exists(self, uri: str) -> bool:
-        return os.path.isdir(self._top(uri))
+        with suppress(OSError), beneath.open_folder(self._real(_path(uri)), listed=False):
+            return True
+        return False
 
     def open(self, uri: str, path: str) -> OpenFile:
         try:
-            return _LocalFile(path, self._top(uri))
+            return _LocalFile(path, self._real(_path(uri)))
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise NotFound(_("`{path}` cannot be read: {why}.").format(path=path, why=why)) from None
@@ -78,56 +96,90 @@ class LocalStorage(Storage):
         name = path.name and path.name + "/" * uri.endswith("/")
         return file_uri.uri_of(path.parent, folder=True), name
 
+    @contextmanager
+    def _parent(self, path: Path, *, create: bool = False) -> Iterator[tuple[int, str]]:
+        """Open the folder of a file to change it. Yield its descriptor, and the name of the file in it.
+
+        Raises:
+            NotFound: if it is missing and not created.
+            EngineError: if it cannot be opened.
+        """
+        path = Path(self._real(path)) if path.name in ("", "..") else path
+        folder = self._real(path.parent)
+        with ExitStack() as stack, write_errors(path):
+            try:
+                place = stack.enter_context(beneath.open_folder(folder, create=create, listed=False))
+            except FileNotFoundError:
+                raise _missing(path) from None
+            opened = stack.pop_all()
+        with opened:
+            yield place, path.name or "."
+
     def put(self, source: Path | bytes, uri: str, *, overwrite: bool = False, progress: Progress | None = None) -> File:
         target = _path(uri)
-        if target.is_dir() or uri.endswith("/"):
+        there = self.stat(uri)
+        if uri.endswith("/") or (there and there.is_folder):
             raise Conflict(
                 _("{file} is a folder, but a file of that name is to be written.").format(file=target),
                 fix=_("Choose another name."),
             )
-        if not overwrite and os.path.lexists(target):
-            raise _taken(target)
-        with write_errors(target):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            file, temporary = tempfile.mkstemp(prefix=".jupyter-pai-put-", dir=target.parent)
-        try:
-            with os.fdopen(file, "wb") as place:
-                for done, whole in _copy(source, place, target):
-                    if progress:
-                        progress(done, whole)
-            _name(temporary, target, overwrite=overwrite)
-        finally:
-            Path(temporary).unlink(missing_ok=True)
-        return _file(target.name, target.stat())
+        with self._parent(target, create=True) as (place, name):
+            if not overwrite and beneath.status_of(place, name):
+                raise _taken(target)
+            with write_errors(target):
+                temporary, file = beneath.create_file(place, ".jupyter-pai-put-")
+            try:
+                with os.fdopen(file, "wb") as writing:
+                    for done, whole in _copy(source, writing, target):
+                        if progress:
+                            progress(done, whole)
+                    status = os.fstat(file)
+                _name(temporary, name, place, target, overwrite=overwrite)
+            finally:
+                with suppress(FileNotFoundError):
+                    os.unlink(temporary, dir_fd=place)
+        return _file(target.name, status)
 
     def delete(self, uri: str) -> int:
         path = _path(uri)
-        if path.is_dir() and not path.is_symlink():
-            if not uri.endswith("/"):
-                raise Conflict(
-                    _("{path} is a folder.").format(path=path),
-                    fix=_("To include its contents: {path}/").format(path=path),
-                )
-            return _remove_tree(path)
-        if not os.path.lexists(path):
-            raise NotFound(_("File not found: `{path}`.").format(path=path))
-        with write_errors(path):
-            path.unlink()
+        with self._parent(path) as (place, name), write_errors(path):
+            status = beneath.status_of(place, name)
+            if status and stat.S_ISDIR(status.st_mode):
+                if not uri.endswith("/"):
+                    raise Conflict(
+                        _("{path} is a folder.").format(path=path),
+                        fix=_("To include its contents: {path}/").format(path=path),
+                    )
+                return self._delete_folder(path, place, name)
+            if not status:
+                raise _missing(path)
+            os.unlink(name, dir_fd=place)
         return 1
+
+    def _delete_folder(self, path: Path, place: int, name: str) -> int:
+        real = self._real(path)
+        if _is_top(real):
+            raise Conflict(_("Cannot delete {path} as a whole.").format(path=path), fix=_("Name a folder inside it."))
+        count = sum(1 for _file in _walk(real))
+        shutil.rmtree(name, dir_fd=place)
+        return count
 
     def _move(self, uri: str, target: str, progress: Progress | None) -> int:
         source, goal = _path(uri), _path(target)
-        if _is_top(source):
+        if _is_top(self._real(source)):
             raise Conflict(
                 _("Cannot move the root of a storage ({path}).").format(path=source), fix=_("Name a folder inside it.")
             )
-        if os.path.lexists(goal):  # Includes a broken link.
-            raise _taken(goal)
-        count = sum(1 for _file in _walk(os.path.realpath(source))) if uri.endswith("/") else 1
-        with write_errors(goal):
-            goal.parent.mkdir(parents=True, exist_ok=True)
+        count = sum(1 for _file in _walk(self._real(source))) if uri.endswith("/") else 1
+        with (
+            self._parent(source) as (before, name),
+            self._parent(goal, create=True) as (after, new),
+            write_errors(goal),
+        ):
+            if beneath.status_of(after, new):  # Includes a broken link.
+                raise _taken(goal)
             try:
-                os.rename(source, goal)
+                os.rename(name, new, src_dir_fd=before, dst_dir_fd=after)
             except OSError as error:
                 if error.errno != errno.EXDEV:
                     raise
@@ -136,20 +188,20 @@ class LocalStorage(Storage):
 
     def make_folder(self, uri: str) -> None:
         path = _path(uri)
-        if path.exists() and not path.is_dir():
+        there = self.stat(uri.rstrip("/"))
+        if there and not there.is_folder:
             raise Conflict(_("{path} is a file.").format(path=path), fix=_("Choose another name."))
-        with write_errors(path):
-            path.mkdir(parents=True, exist_ok=True)
+        with write_errors(path), beneath.open_folder(self._real(path), create=True, listed=False):
+            pass
 
 
 class ChannelStorage(LocalStorage):
     """The output channels of jobs. The path of a channel has no links, because a job can replace its folders by links
     to other files of this machine. Links inside the channel are followed as in other folders."""
 
-    def _top(self, uri: str) -> str:
-        path = _path(uri)
+    def _real(self, path: Path) -> str:
         try:
-            with open_folder(str(path), listed=False):
+            with beneath.open_folder(str(path), listed=False):
                 pass
         except FileNotFoundError:
             pass  # Read as an empty folder.
@@ -171,7 +223,7 @@ def _copy(source: Path | bytes, target: BinaryIO, name: Path) -> Iterator[tuple[
         EngineError: if it cannot be written.
     """
     with read_errors(name if isinstance(source, bytes) else source):
-        reading = io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
+        reading = io.BytesIO(source) if isinstance(source, bytes) else open_source(source)
     with reading, write_errors(name):
         status = None if isinstance(source, bytes) else os.fstat(reading.fileno())
         done, whole = 0, status.st_size if status else 0
@@ -185,13 +237,17 @@ def _copy(source: Path | bytes, target: BinaryIO, name: Path) -> Iterator[tuple[
             os.utime(target.fileno(), (status.st_atime, status.st_mtime))
 
 
-def _name(temporary: str, target: Path, *, overwrite: bool) -> None:
-    """Rename a file atomically, without replacing another unless `overwrite` is set."""
+def _name(temporary: str, name: str, place: int, target: Path, *, overwrite: bool) -> None:
+    """Rename a file in an open folder atomically, without replacing another unless `overwrite` is set."""
     with write_errors(target):
         try:
-            (os.replace if overwrite else os.link)(temporary, target)
+            (os.replace if overwrite else os.link)(temporary, name, src_dir_fd=place, dst_dir_fd=place)
         except FileExistsError:
             raise _taken(target) from None
+
+
+def _missing(path: Path) -> NotFound:
+    return NotFound(_("File not found: `{path}`.").format(path=path))
 
 
 def _taken(target: Path) -> Conflict:
@@ -202,35 +258,17 @@ def _taken(target: Path) -> Conflict:
     )
 
 
-def _remove_tree(path: Path) -> int:
-    if _is_top(path):
-        raise Conflict(_("Cannot delete {path} as a whole.").format(path=path), fix=_("Name a folder inside it."))
-    count = sum(1 for _file in _walk(os.path.realpath(path)))
-    with write_errors(path):
-        shutil.rmtree(path)
-    return count
-
-
-def _is_top(path: Path) -> bool:
+def _is_top(path: str) -> bool:
     """Return whether a folder is protected: the root, the home folder, or a parent of it."""
-    real = Path(os.path.realpath(path))
-    return real in (Path("/"), Path.home()) or real in Path.home().parents
+    real, home = Path(path), Path(os.path.realpath(Path.home()))
+    return real == Path("/") or home.is_relative_to(real)
 
 
 class _LocalFile(OpenFile):
     def __init__(self, path: str, top: str) -> None:
-        # Links are resolved first. The result is opened without following any, since it may be replaced meanwhile.
-        folder, name = os.path.split(os.path.relpath(_inside(top, path), top))
-        with open_folder(top, listed=False) as place, open_folder(folder, below=place, listed=False) as parent:
-            # Check first, because opening a pipe would block and opening a device could have effects.
-            if not stat.S_ISREG(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
-                raise ValueError(_("not a regular file"))
-            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-            self._descriptor = os.open(name, flags, dir_fd=parent)
+        with beneath.open_folder(top, listed=False) as place:
+            self._descriptor = beneath.open_file(_inside(top, path), below=place)
         status = os.fstat(self._descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            self.close()
-            raise ValueError(_("not a regular file"))
         self.file = _file(path, status)
         self.mode = stat.S_IMODE(status.st_mode)
 
@@ -246,7 +284,7 @@ def _path(uri: str) -> Path:
 
 
 def _inside(top: str, path: str) -> str:
-    """Resolve a path below a folder, following links.
+    """Return a path below a folder as a relative path without links.
 
     Raises:
         ValueError: if the result is outside the folder.
@@ -257,23 +295,23 @@ def _inside(top: str, path: str) -> str:
     real = os.path.realpath(os.path.join(top, path), strict=True)
     if not Path(real).is_relative_to(top):
         raise ValueError(_("a link that leads out of its folder"))
-    return real
+    return os.path.relpath(real, top)
 
 
 def _walk(top: str) -> Iterator[File]:
     """Yield everything below a folder except folders. Entries that vanish meanwhile are skipped."""
     waiting = [""]
-    with suppress(OSError), open_folder(top) as place:
+    with suppress(OSError), beneath.open_folder(top) as place:
         while waiting:
             prefix = waiting.pop()
             try:
-                with open_folder(prefix, below=place) as folder, os.scandir(folder) as entries:
+                with beneath.open_folder(prefix, below=place) as folder, os.scandir(folder) as entries:
                     for entry in entries:
                         path = prefix + entry.name
                         if entry.is_dir(follow_symlinks=False):
                             waiting.append(f"{path}/")
                         else:
-                            yield from _entry(top, path, entry)
+                            yield from _entry(top, place, path, entry)
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -286,10 +324,14 @@ def _file(path: str, status: os.stat_result) -> File:
     return File(path, status.st_size, status.st_mtime, version=version)
 
 
-def _entry(top: str, path: str, entry: os.DirEntry[str], name: str = "") -> Iterator[File]:
-    """Yield a file, or a folder if `name` ends with a slash. Other entries get a problem."""
+def _entry(top: str, place: int, path: str, entry: os.DirEntry[str], name: str = "") -> Iterator[File]:
+    """Yield a file, or a folder if `name` ends with a slash. Other entries get a problem. `place` is the open folder
+    `top`."""
     try:
-        status = os.stat(_inside(top, path)) if entry.is_symlink() else entry.stat(follow_symlinks=False)
+        status = entry.stat(follow_symlinks=False)
+        if stat.S_ISLNK(status.st_mode):
+            with beneath.open_parent(_inside(top, path), below=place) as (folder, target):
+                status = os.stat(target, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         if entry.is_symlink():
             yield File(path, 0, 0.0, _("a broken link"))

@@ -30,12 +30,13 @@ from ..reports import NEVER_STARTED, Report
 from ..resources import InstanceType, Quota
 from . import checks, container, interpreter, orphans, process, resources, working_files
 from .container import MOST_INSTANCES, Container
+from .job_folders import file_path, output_folders, parameters_folder, real_path, written_folders
 from .liveness import Liveness, liveness_of, read_text, starter_of
 from .options import LocalOptions, LocalSettings
 from .queue import Capacity, Queue
-from .supervisor import namespaces
+from .supervisor import container_start, namespaces
 from .supervisor.output_parameters import LARGEST, LARGEST_TOGETHER, MOST
-from .workspace import Workspace, file_path, output_folders, stored_parameters
+from .workspace import Workspace, stored_parameters
 
 
 class LocalBackend(Backend):
@@ -76,7 +77,7 @@ class LocalBackend(Backend):
             ).at("instance_count")
         for channel, uri in spec.inputs.items():
             with fields(f"inputs.{channel}"):
-                _check_input(channel, uri, self.home)
+                _check_input(channel, uri)
         outputs = {f"outputs.{channel}": uri for channel, uri in spec.outputs.items()}
         for field, uri in (outputs | ({"output_path": spec.output_path} if spec.output_path else {})).items():
             with fields(field):
@@ -121,6 +122,7 @@ class LocalBackend(Backend):
             workspace.lay_out()
             folder.note_channels(output_folders(job.spec, folder))
             if workspace.container:
+                self.home.written.add(written_folders(job.spec, folder))
                 container.note_engine(folder, workspace.container.engine)
         _variables, nameless = workspace.contract_variables()
         notes = [_("`{name}` has no short environment variable.").format(name=name) for name in nameless]
@@ -144,7 +146,7 @@ class LocalBackend(Backend):
             # A container engine isolates files and processes itself.
             mode=namespaces.PLAIN if engine else process.machine_allows()[0],
             own_python=not (job.spec.python or self.settings.python),
-            container=Container(engine, job) if engine else None,
+            container=Container(engine, job, folder) if engine else None,
         )
 
     async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
@@ -166,7 +168,7 @@ class LocalBackend(Backend):
             queue=queue.folder,
             need=resources.need_of(job.spec, capacity)[0],
             capacity=capacity,
-            parameters=workspace.parameters_folder,
+            parameters=parameters_folder(job.spec, folder),
             secrets=container.passable(secrets) if workspace.container else secrets,
         )
         return Submission(job.id)
@@ -270,7 +272,7 @@ def _judge(result: process.Result, *, in_container: bool) -> tuple[JobStatus, st
             return JobStatus.STOPPED, _("Stopped by the user.")
         case _reason, 137 if result.oom_kills:
             return JobStatus.FAILED, _("Killed by the system: out of memory.")
-        case _reason, container.NOT_STARTED as code if in_container:
+        case _reason, container_start.NOT_STARTED as code if in_container:
             return JobStatus.FAILED, _("The container could not be started (exit code {code}).").format(code=code)
     return JobStatus.FAILED, ""
 
@@ -335,42 +337,25 @@ def _notes_on_parameters(omitted: int) -> tuple[str, ...]:
     return (text.format(n=omitted, most=MOST, size=show_size(LARGEST), together=show_size(LARGEST_TOGETHER)),)
 
 
-def _check_input(channel: str, uri: str, home: Home) -> None:
+def _check_input(channel: str, uri: str) -> None:
     path = file_path(uri)
-    _check_job_path(channel, path, home.jobs)
-    if not path.exists():
+    real = real_path(path)
+    if not os.path.exists(real):
         raise BadInput(
             _("Input `{channel}` not found: {path}.").format(channel=channel, path=path),
             fix=_("Relative paths start at the notebook's folder, outside of notebooks at the current folder."),
         )
-    if not os.access(path, os.R_OK | (os.X_OK if path.is_dir() else 0)):
+    if not os.access(real, os.R_OK | (os.X_OK if os.path.isdir(real) else 0)):
         raise BadInput(
             _("No permission to read the input `{channel}`: {path}.").format(channel=channel, path=path),
             fix=_("Ask its owner for read permission."),
         )
 
 
-def _check_job_path(channel: str, path: Path, jobs: Path) -> None:
-    """Check that an input below the folder of a job stays there. `jobs` is the folder of all jobs.
-
-    Raises:
-        BadInput: if a link leads out of it, which the job may have made.
-    """
-    for root in {jobs, Path(os.path.realpath(jobs))}:
-        if path.is_relative_to(root):
-            job = Path(os.path.realpath(root), *path.relative_to(root).parts[:1])
-            if not Path(os.path.realpath(path)).is_relative_to(job):
-                raise BadInput(
-                    _("Input `{channel}` is a link that leads out of the folder of its job: {path}.").format(
-                        channel=channel, path=path
-                    ),
-                    fix=_("Check the link, and pass its target."),
-                )
-
-
 def _check_output(uri: str) -> None:
     path = file_path(uri)
-    there = next(parent for parent in (path, *path.parents) if parent.exists())
+    real = Path(real_path(path))
+    there = next(parent for parent in (real, *real.parents) if parent.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         raise BadInput(
             _("Cannot create or write the output folder {path}.").format(path=path),

@@ -33,28 +33,6 @@ PACKAGE, ENVIRONMENTS, SHIMS = "/opt/jupyter-pai", "/opt/jupyter-pai-environment
 PACKAGES = f"{SHIMS}-packages"
 T = TypeVar("T")
 
-# Exit code of both clients if a container cannot be started.
-NOT_STARTED = 125
-
-# The guard's command: $1 is the engine, $2 the container's name. Rank and GPUs are known at the start only. The folders
-# to mount follow, up to `--`: a job that runs while this one is queued may have replaced one by a link.
-_BEGIN = f"""engine=$1 name=$2-$RANK; shift 2
-while [ "$1" != -- ]; do
-if [ "$(readlink -f -- "$1")" != "$1" ]; then
-echo "jupyter-pai: not mounted, since it was replaced by a link: $1" >&2; exit {NOT_STARTED}
-fi
-shift
-done
-shift
-"""
-_START = {
-    "podman": _BEGIN
-    + """for gpu in $(echo "$CUDA_VISIBLE_DEVICES" | tr , ' '); do set -- --device "nvidia.com/gpu=$gpu" "$@"; done
-exec "$engine" run --name "$name" "$@" """,
-    "docker": _BEGIN
-    + """if [ -n "$CUDA_VISIBLE_DEVICES" ]; then set -- --gpus "\\"device=$CUDA_VISIBLE_DEVICES\\"" "$@"; fi
-exec "$engine" run --name "$name" "$@" """,
-}
 # The first process in the container: it forwards SIGTERM, which PID 1 ignores by default, and reaps orphans. An image
 # may have `python3` only.
 _INIT = f"""trap 'kill -TERM -1' TERM
@@ -74,7 +52,7 @@ _RENAMED = "JUPYTER_PAI_AS_"
 
 
 class Mount(NamedTuple):
-    """A file or folder of this machine, and its path in the container. The container may write a `writable` one."""
+    """A folder of this machine, and its path in the container. The container may write a `writable` one."""
 
     path: Path
     place: str
@@ -84,9 +62,10 @@ class Mount(NamedTuple):
 class Container:
     """The containers of a job, one per instance."""
 
-    def __init__(self, engine: str, job: Job) -> None:
+    def __init__(self, engine: str, job: Job, folder: JobFolder) -> None:
         self.engine = engine
         self.job = job
+        self.folder = folder.path
         self.name = f"jupyter-pai-{job.id}"
 
     def command(
@@ -108,7 +87,6 @@ class Container:
             *("--rm", "--log-driver", "none", "--network", "host", "--security-opt", "label=disable"),
             *("--label", f"jupyter-pai.job={self.job.id}", "--workdir", workdir, "--entrypoint", "/bin/sh"),
             *user_mapping.of(self.engine).options,
-            *(word for mount in mounts for word in ("--volume", _volume(mount))),
             *(word for name in (*names, *_STARTED) for word in ("--env", name)),
             *(["--env", "HOME=/tmp"] if os.getuid() else []),  # A user unknown to the image has no home.
             # Only requested limits: without delegated control groups, an engine rejects any limit.
@@ -116,8 +94,8 @@ class Container:
             *(["--memory", str(parse_size(spec.memory))] if spec.memory else []),
             *(["--tty"] if spec.tty else []),
         ]
-        folders = [str(mount.path) for mount in mounts]
-        start = ["/bin/sh", "-c", _START[Path(self.engine).name], "pai", self.engine, self.name, *folders, "--"]
+        volumes = json.dumps([(str(mount.path), mount.place, mount.writable) for mount in mounts])
+        start = [*process.command("container_start"), self.engine, self.name, str(self.folder), volumes]
         renamed = "".join(
             f'export {name.removeprefix(_RENAMED)}="${name}"; unset {name}\n'
             for name in names
@@ -142,10 +120,6 @@ def removal(engine: str, job_id: str, instances: int) -> list[str]:
     names = [f"jupyter-pai-{job_id}-{rank}" for rank in range(instances)]
     options = ["--force", "--time", "0"] if Path(engine).name == "podman" else ["--force"]
     return [engine, "rm", *options, *names]
-
-
-def _volume(mount: Mount) -> str:
-    return f"{mount.path}:{mount.place}" + ("" if mount.writable else ":ro")
 
 
 def passable(variables: Mapping[str, T]) -> dict[str, T]:

@@ -31,13 +31,17 @@ from .queue import Capacity, Need
 from .supervisor.arguments import Role
 
 _ROOT = str(Path(__file__).parents[3])
-_SUPERVISOR = (
-    sys.executable,
-    "-I",
-    "-S",
-    "-c",
-    f"import sys; sys.path.insert(0, {_ROOT!r}); from jupyter_pai.backends.local.supervisor.main import main; main()",
-)
+
+
+def command(module: str) -> list[str]:
+    """Return the command that runs a module of the supervisor."""
+    name = f"jupyter_pai.backends.local.supervisor.{module}"
+    return [
+        *(sys.executable, "-I", "-S", "-c"),
+        f"import sys; sys.path.insert(0, {_ROOT!r}); from {name} import main; main()",
+    ]
+
+
 # Child processes to reap.
 _children: list[subprocess.Popen[bytes]] = []
 
@@ -74,7 +78,7 @@ def machine_allows() -> tuple[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         for name in ("ml", "root"):
             os.mkdir(os.path.join(folder, name))
-        probe = subprocess.run([*_SUPERVISOR, "--probe", folder], check=False, capture_output=True, text=True)
+        probe = subprocess.run([*command("main"), "--probe", folder], check=False, capture_output=True, text=True)
     mode, _newline, reason = probe.stdout.strip().partition("\n")
     if probe.returncode != 0 or not mode:
         raise BackendError(_("The local backend cannot start a process: {error}").format(error=probe.stderr.strip()))
@@ -119,7 +123,7 @@ def spawn(
         (folder.path / "arguments.json").write_text(json.dumps(arguments), "utf-8")
         with open(folder.path / "supervisor.log", "wb") as trouble:
             process = subprocess.Popen(
-                [*_SUPERVISOR, str(folder.path), str(lock)],
+                [*command("main"), str(folder.path), str(lock)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=trouble,

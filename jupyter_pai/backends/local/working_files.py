@@ -13,11 +13,11 @@ import shutil
 from collections.abc import Iterator, Mapping
 
 from ...core import contract
-from ...core.filesystem import open_folder
+from ...core.beneath import open_file, open_folder, open_parent
 from ...jobs.spec import STORED, JobSpec
 from ...jobs.state_dir import JobFolder, read_manifest
 from ...source import archive, ignore
-from .workspace import output_folders
+from .job_folders import output_folders
 
 _log = logging.getLogger(__name__)
 
@@ -77,11 +77,10 @@ def _written(work: int, packed: Mapping[str, str]) -> Iterator[str]:
 
 def _link(path: str, work: int, channel: int) -> None:
     """Link a file of the open folder `work` into the open folder `channel`, or copy it to another disk."""
-    folder, name = os.path.split(path)
     try:
         with (
-            open_folder(folder, below=work) as source,
-            open_folder(folder, below=channel, create=True) as target,
+            open_parent(path, below=work) as (source, name),
+            open_parent(path, below=channel, create=True) as (target, _),
         ):
             with contextlib.suppress(FileNotFoundError):  # Of an earlier job in a shared output folder.
                 os.unlink(name, dir_fd=target)
@@ -97,7 +96,7 @@ def _copy(name: str, source: int, target: int) -> None:
     """Copy a file between two open folders, with its mode and times."""
     new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     with (
-        open(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=source), "rb") as reading,
+        open(open_file(name, below=source), "rb") as reading,
         open(os.open(name, new, 0o600, dir_fd=target), "wb") as writing,
     ):
         status = os.fstat(reading.fileno())

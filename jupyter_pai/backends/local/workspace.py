@@ -10,9 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from ...core import contract
-from ...core.errors import DAMAGED, BadInput
-from ...core.file_uri import is_here, local_path
-from ...core.i18n import _, language
+from ...core.errors import DAMAGED
+from ...core.i18n import language
 from ...jobs.job import Job
 from ...jobs.spec import JobSpec
 from ...jobs.state_dir import Home, JobFolder, Packing
@@ -20,11 +19,11 @@ from ...source import archive
 from ..runtime import CLIENT_IN_JOB, launcher
 from . import container, interpreter
 from .container import Container, Mount
+from .job_folders import file_path, lay_out_outputs, output_folders, output_root, real_path
 from .supervisor import namespaces, output_parameters
 from .supervisor.arguments import Role
 
 _PACKAGE = Path(__file__).parents[2]
-_PARAMETERS = "output_parameters"
 
 
 class Workspace:
@@ -70,7 +69,8 @@ class Workspace:
         )
         for channel, uri in self.spec.inputs.items():
             self._expose(_input(uri)[0], self.ml / "input/data" / channel)
-        self._lay_out_outputs()
+        self._expose(output_root(self.spec, self.folder), self.ml / "output")
+        lay_out_outputs(self.spec, self.folder, in_container=bool(self.container))
         if self.container:
             self._links.mkdir(parents=True)
             for name, target in namespaces.opt_ml_links(self.spec.layout).items():
@@ -82,37 +82,6 @@ class Workspace:
         if not self.own_python:
             self._lay_out_lib()
 
-    def _lay_out_outputs(self) -> None:
-        """Create outputs as links or mounts, so that files are in their final folders while the job runs."""
-        output = _output_root(self.spec, self.folder)
-        self._expose(output, self.ml / "output")
-        for channel, path in output_folders(self.spec, self.folder).items():
-            if path == output / channel and path.is_symlink():
-                raise BadInput(
-                    _("The output {path} is a link, which is not followed.").format(path=path),
-                    fix=_("Remove it, or name its target: --output {channel}=FOLDER").format(channel=channel),
-                )
-            path.mkdir(parents=True, exist_ok=True)
-            if self.container:
-                if (output / channel).is_symlink():  # Of an earlier job in this output folder.
-                    (output / channel).unlink()
-                (output / channel).mkdir(exist_ok=True)
-            else:
-                _link(output / channel, path)
-        for alias, channel in contract.ALIASES.items():
-            _link(output / alias, output / channel, relative=True)
-        # Existing output parameters of a shared output folder.
-        if times := {path.name: path.lstat().st_mtime_ns for path in Path(self.parameters_folder).glob("*")}:
-            (self.folder.path / output_parameters.EARLIER).write_text(json.dumps(times), "utf-8")
-
-    @property
-    def parameters_folder(self) -> str:
-        """The path of the folder of output parameters. Links of the user are resolved, later ones of the job are not
-        followed."""
-        own = output_folders(self.spec, self.folder).get(_PARAMETERS)
-        root = os.path.realpath(_output_root(self.spec, self.folder))
-        return os.path.realpath(own) if own else os.path.join(root, _PARAMETERS)
-
     def _expose(self, target: Path, path: Path) -> None:
         """Make `target` available at `path`: by a link, or by a mount over an empty folder for a container."""
         if self.container:
@@ -123,7 +92,7 @@ class Workspace:
     def _mounts(self, image: str) -> list[Mount]:
         """Return the mounts of a container. Inputs are read-only: they may be the outputs of other jobs."""
         inputs = [(_input(uri)[0], f"/ml/input/data/{channel}") for channel, uri in self.spec.inputs.items()]
-        output = _output_root(self.spec, self.folder)
+        output = output_root(self.spec, self.folder)
         noted = [
             Mount(self.folder.channel(name, path), f"/ml/output/{name}", writable=True)
             for name, path in output_folders(self.spec, self.folder).items()
@@ -141,8 +110,8 @@ class Workspace:
             (environments / "ready").touch()  # The last use, for the removal of unused environments.
             writable.append((environments / "data", container.ENVIRONMENTS))
         return [
-            *(Mount(Path(os.path.realpath(path)), place, writable=True) for path, place in writable),
-            *(Mount(Path(os.path.realpath(path)), place) for path, place in (*inputs, *tools)),
+            *(Mount(Path(real_path(path)), place, writable=True) for path, place in writable),
+            *(Mount(Path(real_path(path)), place) for path, place in (*inputs, *tools)),
             *noted,
         ]
 
@@ -327,60 +296,12 @@ _FOR_NOTEBOOKS = ("nbclient", "ipykernel", "nbconvert")
 _FIXED_PATH = re.compile(rb"""(?:^|[\s"'=(])(/ml|/opt/ml)(?:/|["'])""")
 
 
-def _output_root(spec: JobSpec, folder: JobFolder) -> Path:
-    """Return the folder that becomes /ml/output."""
-    path = file_path(spec.output_path) if spec.output_path else folder.output
-    path.mkdir(parents=True, exist_ok=True)
-    return path
-
-
-def _link(path: Path, target: Path, *, relative: bool = False) -> None:
-    """Link `path` to `target`; `relative` for siblings. Folders with content are never changed."""
-    if path == target or (os.path.lexists(path) and os.path.realpath(path) == os.path.realpath(target)):
-        return
-    if path.is_symlink():
-        path.unlink()
-    elif path.is_dir() and not any(path.iterdir()):
-        path.rmdir()
-    elif os.path.lexists(path):
-        raise BadInput(
-            _("The output {path} is a folder that is not empty.").format(path=path),
-            fix=_("Move it, or choose another output folder."),
-        )
-    path.symlink_to(target.name if relative else target)
-
-
 def stored_parameters(folder: JobFolder) -> tuple[dict[str, str], int]:
     """Return the stored output parameters, and the number of omitted ones."""
     with suppress(*DAMAGED):
         stored = json.loads((folder.path / output_parameters.STORED).read_bytes())
         return {str(name): str(text) for name, text in stored["values"].items()}, int(stored["omitted"])
     return {}, 0
-
-
-def output_folders(spec: JobSpec, folder: JobFolder) -> dict[str, Path]:
-    """Return the folder of each output channel."""
-    root = file_path(spec.output_path) if spec.output_path else folder.output
-    standard = {channel: root / channel for channel in spec.channels}
-    return {**standard, **{contract.ALIASES.get(name, name): file_path(uri) for name, uri in spec.outputs.items()}}
-
-
-def file_path(uri: str) -> Path:
-    """Return the local path of a URI or path.
-
-    Raises:
-        BadInput: for a URI that is not local or is invalid, or a relative path.
-    """
-    if not is_here(uri):
-        raise BadInput(
-            _("The local backend cannot access `{uri}`.").format(uri=uri), fix=_("Pass a local path or a file:// URI.")
-        )
-    path = local_path(uri)
-    if not path.startswith("/") or "\0" in path:
-        raise BadInput(
-            _("`{uri}` is not an absolute path.").format(uri=uri), fix=_("Pass a local path or a file:// URI.")
-        )
-    return Path(interpreter.outside(os.path.normpath(path)))
 
 
 def _input(uri: str) -> tuple[Path, str]:

@@ -31,7 +31,7 @@ from ...jobs.datasets import is_dataset
 from ...jobs.spec import JobSpec
 from ...jobs.state_dir import Home, state_errors
 from ...storage.base import Progress
-from ...storage.staging import read_errors, walk
+from ...storage.staging import open_source, read_errors, walk
 from .storages import Location, Storages
 
 # Characters of a digest that names data.
@@ -274,7 +274,7 @@ def fingerprint(path: Path, home: Home) -> str:
 
 def _entry(path: Path, cached: list[object] | None) -> list[object]:
     """Return the size, time of change in nanoseconds, inode and SHA-256 of a file."""
-    with read_errors(path), path.open("rb") as file:
+    with read_errors(path), open_source(path) as file:
         info = os.fstat(file.fileno())
         stamp: list[object] = [info.st_size, info.st_ctime_ns, info.st_ino]
         if cached and cached[:-1] == stamp:

@@ -19,7 +19,7 @@ from ...core.cleanup import on_failure
 from ...core.errors import BadInput, Conflict, NotFound, PaiError
 from ...core.i18n import _
 from ..meter import Meter
-from ..staging import read_errors
+from ..staging import open_source, read_errors
 from .client import Body, HdfsClient, Status
 from .loop import run_parallel, wait
 from .small import LARGEST, SmallFiles
@@ -89,7 +89,7 @@ def upload_tree(
     small = SmallFiles(wait(client.base(uri)), client.settings, AT_A_TIME)
 
     def send_small(path: str) -> bool:
-        with read_errors(folder / path), (folder / path).open("rb", buffering=0) as file:
+        with read_errors(folder / path), open_source(folder / path) as file:
             data = file.read(LARGEST + 1)
         is_sent = len(data) <= LARGEST and small.write(place.join(path), data)
         if is_sent:
@@ -158,7 +158,8 @@ def _body(source: Path | bytes, meter: Meter, piece: object) -> Body:
         size = source.stat().st_size
         if size > _PIECE:
             return Body(partial(_pieces, source, size, meter, piece), size)
-        data = source.read_bytes()
+        with open_source(source) as file:
+            data = file.readall()
         return Body(data, len(data))
 
 
@@ -166,7 +167,7 @@ async def _pieces(source: Path, size: int, meter: Meter, piece: object) -> Async
     """Yield the bytes of a file, as many as it had. Counts them from zero again in a repeated attempt."""
     done = 0
     with read_errors(source):
-        with source.open("rb", buffering=0) as file:
+        with open_source(source) as file:
             before = os.fstat(file.fileno())
             while done < size and (data := file.read(min(_PIECE, size - done))):
                 meter.count(piece, done)

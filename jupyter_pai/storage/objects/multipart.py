@@ -23,7 +23,7 @@ from ...core.cleanup import on_failure
 from ...core.errors import BadInput, Conflict, EngineError, NotFound, PaiError, Refused
 from ...core.i18n import _
 from ..meter import Meter
-from ..staging import read_errors
+from ..staging import open_source, read_errors
 from .client import ObjectClient, Stored
 from .transfer import DamagedBody, UploadBody, combine_crc64, crc64, run_parallel
 from .uri import ObjectUri
@@ -64,8 +64,7 @@ def upload_file(
         BadInput: if the file cannot be read, or changes during the upload.
         PaiError: if the service fails. The uploaded parts are kept, and the next upload resumes.
     """
-    with read_errors(source):
-        file = source.open("rb")
+    file = open_source(source)
     _clear(client, type(uri), state)
     with file, _Checkpoint(state, client.endpoint(uri), uri, source, os.fstat(file.fileno())) as checkpoint:
         return _Upload(client, uri, checkpoint, source, file.fileno(), overwrite, meter).run()

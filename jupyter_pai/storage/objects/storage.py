@@ -16,7 +16,7 @@ from ...core.errors import Conflict, NotFound, Unsupported
 from ...core.i18n import _
 from ..base import File, OpenFile, Progress, Storage, check_names
 from ..meter import Meter
-from ..staging import Staging, read_errors
+from ..staging import Staging, open_source, read_errors
 from .client import Object, ObjectClient
 from .copy import copy_objects
 from .multipart import Written, create, matching_etag, send_checked, upload_file
@@ -281,5 +281,5 @@ def _problem(path: str) -> str:
 
 
 def _read(path: Path) -> bytes:
-    with read_errors(path):
-        return path.read_bytes()
+    with read_errors(path), open_source(path) as file:
+        return file.readall()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import mmap
+import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 from ...core.errors import NotFound
-from ..staging import read_errors
+from ..staging import open_source, read_errors
 from .client import Object, ObjectClient
 from .transfer import crc64
 from .uri import ObjectUri
@@ -33,9 +34,9 @@ def has_digest(data: bytes, etag: str) -> bool:
 
 def unchanged_etag(client: ObjectClient[U], source: Path, uri: U) -> str | None:
     """Return the ETag of an object with the size and the CRC of a file, which is not empty; None if it differs."""
-    with read_errors(source), source.open("rb") as file, suppress(NotFound):
+    with read_errors(source), open_source(source) as file, suppress(NotFound):
         there = client.ask(client.head, uri)
-        if there.crc is None or there.size != source.stat().st_size:
+        if there.crc is None or there.size != os.fstat(file.fileno()).st_size:
             return None
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return there.etag if crc64(data) == there.crc else None

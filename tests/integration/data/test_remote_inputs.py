@@ -104,7 +104,7 @@ def test_local_folder_upload_is_resumed_and_done_once(engine: EmbeddedClient, pa
     pai.forget_requests()
     assert sent(engine, "true", train=str(folder)).info["inputs"]["train"] == uri
     assert pai.objects.keys("pai/input_data/") == keys
-    assert sum(r["action"] == "PutObject" for r in pai.requests) == 2
+    assert sum(r["action"] == "PutObject" and "input_data" in r["path"] for r in pai.requests) == 2
 
 
 def test_missing_or_empty_local_input_is_named(engine: EmbeddedClient, pai: StandIn, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import stat
 
 from jupyter_pai.backends.local.supervisor import output
 from jupyter_pai.backends.local.supervisor.arguments import Arguments
+from jupyter_pai.core import beneath
 
 TYPE_CHECKING = False  # Importing `typing` would delay each job.
 if TYPE_CHECKING:
@@ -26,23 +27,19 @@ STORED, EARLIER = "output_parameters.json", "parameters.json"
 
 def store(arguments: Arguments) -> None:
     """Write the parameters of a job that has ended; on a full disk, wait for space."""
-    try:
-        # The job may have replaced the folder by a link.
-        folder = os.open(arguments.parameters, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    except OSError:
-        return
     secret_filter = output.filter_of(arguments.secrets)
     values: dict[str, str] = {}
     left, omitted = LARGEST_TOGETHER, 0
-    for name in _new_files(arguments, folder):
-        data = _read(folder, name) if len(values) < MOST else None
-        size = len(os.fsencode(name)) + len(data or b"")
-        if data is None or size > left:
-            omitted += 1
-            continue
-        left -= size
-        values[_text(os.fsencode(name), secret_filter)] = _text(data, secret_filter)
-    os.close(folder)
+    # The job may have replaced the folder by a link.
+    with contextlib.suppress(OSError), beneath.open_folder(arguments.parameters) as folder:
+        for name in _new_files(arguments, folder):
+            data = _read(folder, name) if len(values) < MOST else None
+            size = len(os.fsencode(name)) + len(data or b"")
+            if data is None or size > left:
+                omitted += 1
+                continue
+            left -= size
+            values[_text(os.fsencode(name), secret_filter)] = _text(data, secret_filter)
     if values or omitted:
         output.patiently(_write, arguments.path(STORED), json.dumps({"values": values, "omitted": omitted}))
 
@@ -65,12 +62,12 @@ def _new_files(arguments: Arguments, folder: int) -> list[str]:
 def _read(folder: int, name: str) -> bytes | None:
     """Return the bytes of a small regular file; None for any other."""
     try:
-        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+        file = beneath.open_file(name, below=folder)
     except OSError:
         return None
     try:
-        data = os.read(file, LARGEST + 1) if stat.S_ISREG(os.fstat(file).st_mode) else None
-        return data if data is not None and len(data) <= LARGEST else None
+        data = os.read(file, LARGEST + 1)
+        return data if len(data) <= LARGEST else None
     except OSError:
         return None
     finally:

@@ -8,13 +8,13 @@ record.
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
-from ....core.filesystem import modified, open_folder
+from ....core import beneath
+from ....core.filesystem import modified
 from ....core.i18n import _
 from ..series import Cursor, MetricSource, Piece, SeriesWriter
 from .protobuf import read_record
@@ -102,7 +102,7 @@ class EventFileSource(MetricSource):
             changed = modified(folder)
             self._folders[folder] = changed if time.time_ns() - changed > _CLOCK * 1e9 else -1
             try:
-                with open_folder(str(folder)) as place, os.scandir(place) as scan:
+                with beneath.open_folder(str(folder)) as place, os.scandir(place) as scan:
                     inside = sorted(scan, key=lambda entry: entry.name)
                     folders = [folder / entry.name for entry in inside if entry.is_dir(follow_symlinks=False)]
                     files = [folder / entry.name for entry in inside if _is_event_file(entry)]
@@ -208,9 +208,8 @@ def _size(path: Path) -> int:
 
 def _read(path: Path, start: int, size: int) -> bytes:
     """Read bytes of a regular file. Never blocks, whatever kind of file it became, and follows no link."""
-    with open_folder(str(path.parent), listed=False) as place:
-        descriptor = os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
+    descriptor = beneath.open_file(str(path))
     try:
-        return os.pread(descriptor, size, start) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+        return os.pread(descriptor, size, start)
     finally:
         os.close(descriptor)
