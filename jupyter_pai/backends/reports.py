@@ -60,7 +60,8 @@ class LogPiece(NamedTuple):
 
     `times` has offsets in `data`, in order and beginning with 0, and the Unix times at which the job wrote the bytes
     from there. Without it, the bytes count as written when they were fetched. `attempt` counts from 1: the attempt of
-    the instance that wrote all of `data`. The log continues with each further attempt.
+    the instance that wrote all of `data`. The log continues with each further attempt. `missing`: the number of lines
+    that the platform counts and does not return.
     """
 
     data: bytes
@@ -68,6 +69,7 @@ class LogPiece(NamedTuple):
     more: bool = False
     times: Sequence[tuple[int, float]] = ()
     attempt: int = 1
+    missing: int = 0
 
 
 class EventPage(NamedTuple):

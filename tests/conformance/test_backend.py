@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,10 @@ class TestLocal(BackendPromises):
 
 
 class TestPai(RemoteBackendPromises):
+    @pytest.fixture
+    def small_pages(self, platform: StandIn) -> Callable[[int], AbstractContextManager[None]]:
+        return platform.small_pages
+
     @pytest.fixture
     def others_first(self, platform: StandIn) -> AbstractContextManager[None]:
         return platform.without_filters()
@@ -109,6 +113,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenPai]:
 
 class TestOpenPai(RemoteBackendPromises):
     @pytest.fixture
+    def small_pages(self, site: OpenPai) -> Callable[[int], AbstractContextManager[None]]:
+        return site.small_pages
+
+    @pytest.fixture
     def others_first(self, site: OpenPai) -> AbstractContextManager[None]:
         return site.without_filters()
 
@@ -154,6 +162,10 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TiOne]:
 
 
 class TestTione(RemoteBackendPromises):
+    @pytest.fixture
+    def small_pages(self, cloud: TiOne) -> Callable[[int], AbstractContextManager[None]]:
+        return cloud.small_pages
+
     @pytest.fixture
     def others_first(self, cloud: TiOne) -> AbstractContextManager[None]:
         return cloud.without_filters()

@@ -129,8 +129,16 @@ class OpenPaiClient:
 
     async def jobs(self, **query: object) -> list[dict[str, Any]]:
         """Return rows of the user's jobs, newest first."""
-        reply = await self._send("GET", "/jobs", {"username": await self.username(), **query}, action="jobs")
-        return [row for row in reply if isinstance(row, dict)] if isinstance(reply, list) else []
+        return (await self.job_page(**query))[0]
+
+    async def job_page(self, **query: object) -> tuple[list[dict[str, Any]], int | None]:
+        """Return rows of the user's jobs, newest first, and the number of all; None if the server does not count."""
+        fields = {"username": await self.username(), "withTotalCount": "true", **query}
+        reply = await self._send("GET", "/jobs", fields, action="jobs")
+        total = reply.get("totalCount") if isinstance(reply, dict) else None
+        rows = reply.get("data") if isinstance(reply, dict) else reply
+        found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+        return found, total if isinstance(total, int) else None
 
     async def fetch_log(self, uri: str, first: int, last: int) -> httpx.Response:
         """Return bytes of a log file of the list of a task: the response (200, 206, 403, 404 or 416)."""

@@ -5,9 +5,8 @@ Replies are returned unchanged. The API may send numbers as text and omit empty 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import count
 from typing import Any
 from urllib.parse import quote
 
@@ -15,6 +14,7 @@ from ...cloud.alibaba.account import AlibabaAccount
 from ...cloud.alibaba.openapi import STUDIO, OpenApi, Service
 from ...cloud.http import Retries
 from ...core.errors import PaiError
+from ..pages import Pages, every_item
 
 # The status of a running job.
 RUNNING = "Running"
@@ -76,8 +76,7 @@ class PaiApi:
             if error.details.get("code") == "TRAINING_JOB_INSTANCE_NOT_FOUND":
                 return [], 0
             raise
-        total = str(reply.get("TotalCount"))
-        return list(reply.get("Logs") or ()), int(total) if total.isdigit() else None
+        return list(reply.get("Logs") or ()), _total(reply)
 
     async def error_info(self, job_id: str) -> dict[str, Any]:
         """Fetch the platform's reason for a failed job."""
@@ -103,16 +102,28 @@ class PaiApi:
         )
         return list(reply.get("SpotPriceHistory") or ())
 
-    async def items(self, job_id: str, kind: str, *, once: bool = False, **query: object) -> list[Any]:
-        """Fetch a list of a job, of one page if it has pages, oldest first. With `once`, a failed request is not
-        repeated.
+    def pages(self, job_id: str, kind: str, **query: object) -> Pages[Any]:
+        """Return a function that fetches a page of a list of a job, oldest first. A failed request is not repeated.
 
-        `kind` is its name in the reply: Events, InstanceMetrics, Metrics or OutputModels.
+        `kind` is its name in the reply: Events or Metrics.
         """
+
+        async def fetch(number: int, size: int) -> tuple[Sequence[Any], int | None]:
+            reply = await self._list(job_id, kind, ONCE, **query, PageNumber=number, PageSize=size)
+            return list(reply.get(kind) or ()), _total(reply)
+
+        return fetch
+
+    async def items(self, job_id: str, kind: str, *, once: bool = False, **query: object) -> list[Any]:
+        """Fetch a list of a job without pages, oldest first. With `once`, a failed request is not repeated.
+
+        `kind` is its name in the reply: InstanceMetrics or OutputModels.
+        """
+        return list((await self._list(job_id, kind, ONCE if once else None, **query)).get(kind) or ())
+
+    async def _list(self, job_id: str, kind: str, retries: Retries | None, **query: object) -> dict[str, Any]:
         path = f"{_path(job_id)}/{kind.lower()}"
-        retries = ONCE if once else None
-        reply = await self._call(f"ListTrainingJob{kind}", "GET", path, query=query, retries=retries)
-        return list(reply.get(kind) or ())
+        return await self._call(f"ListTrainingJob{kind}", "GET", path, query=query, retries=retries)
 
     async def _call(
         self,
@@ -160,15 +171,18 @@ async def list_items(
 ) -> AsyncIterator[dict[str, Any]]:
     """Yield all items of a list; `key` is the list's name in the reply, `size` the page size.
 
-    Pages are fetched on demand. The total may be sent as text or be missing; then, an incomplete page is the last one.
+    Pages are fetched on demand. The number of all items may be sent as text or be missing.
     """
-    seen = 0
-    for page in count(1):
-        reply = await api.call(service, action, "GET", path, {**query, "PageNumber": page, "PageSize": size})
-        items = [item for item in reply.get(key) or () if isinstance(item, dict)]
-        for item in items:
-            yield item
-        seen += len(items)
-        total = int(reply.get("TotalCount") or 0)
-        if not items or (seen >= total if total else len(items) < size):
-            break
+
+    async def pages(number: int, size: int) -> tuple[Sequence[dict[str, Any]], int | None]:
+        reply = await api.call(service, action, "GET", path, {**query, "PageNumber": number, "PageSize": size})
+        return [item for item in reply.get(key) or () if isinstance(item, dict)], _total(reply) or None
+
+    async for item in every_item(pages, size):
+        yield item
+
+
+def _total(reply: Mapping[str, Any]) -> int | None:
+    """Return the number of all items of a list, which may be sent as text; None if it is missing."""
+    total = str(reply.get("TotalCount"))
+    return int(total) if total.isdigit() else None

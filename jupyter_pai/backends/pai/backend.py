@@ -29,6 +29,7 @@ from ...jobs.state_dir import Home, JobFolder, Packing
 from ..base import Caller, Capability, Finding, Prepared, Submission, Trial
 from ..check import Check
 from ..instance_choice import missing_type
+from ..pages import Page, Pages, fetch_page, has_more
 from ..remote import Candidate, RemoteBackend
 from ..reports import EventPage, LogPiece, PointPage, RemoteJob, Report, Sample
 from ..resources import Choice, Image, ImageQuery, InstanceType, Link, Quota, QuotaUser
@@ -93,6 +94,8 @@ class PaiBackend(RemoteBackend):
         # Instances and last own reply of polled jobs.
         self._instances: dict[str, list[Instance]] = {}
         self._reports: dict[str, Report] = {}
+        # The size of a page of a kind of list.
+        self._sizes: dict[str, int] = {}
         # Times of the monotonic clock before the last submits, and ids of the jobs.
         self._created: deque[tuple[float, str]] = deque(maxlen=_LIST)
 
@@ -262,10 +265,10 @@ class PaiBackend(RemoteBackend):
 
     async def events(self, remote_id: str, cursor: str) -> EventPage:
         """The cursor is the number of known events; earlier ones never change."""
-        page, known = divmod(int(cursor or 0), _EVENTS)
-        texts = await self.api.items(remote_id, "Events", once=True, PageNumber=page + 1, PageSize=_EVENTS)
-        events = [PlatformEvent(str(text)) for text in texts[known:]]
-        return EventPage(events, str(page * _EVENTS + len(texts)), len(texts) == _EVENTS)
+        known = int(cursor or 0)
+        page = await self._page(self.api.pages(remote_id, "Events"), "Events", known, _EVENTS)
+        events = [PlatformEvent(str(text)) for text in page.items[known - page.begin :]]
+        return EventPage(events, str(page.end), has_more(page.end, len(events), page.total))
 
     async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
         report = await self._known(remote_id)
@@ -286,9 +289,18 @@ class PaiBackend(RemoteBackend):
         return self._reports.get(remote_id) or Report(JobStatus.LOST)
 
     async def points(self, remote_id: str, name: str, known: int) -> PointPage:
-        query = {"Name": name, "Order": "ASC", "PageNumber": known // _LIST + 1, "PageSize": _LIST}
-        items = await self.api.items(remote_id, "Metrics", once=True, **query)
-        return PointPage(points_of(items)[known % _LIST :], len(items) == _LIST)
+        pages = self.api.pages(remote_id, "Metrics", Name=name, Order="ASC")
+        page = await self._page(pages, "Metrics", known, _LIST)
+        points = points_of(page.items)[known - page.begin :]
+        return PointPage(points, has_more(page.end, len(points), page.total))
+
+    async def _page(self, pages: Pages[Any], kind: str, first: int, largest: int) -> Page[Any]:
+        """Return the page of a list that has an item. The service may have a smaller size of pages than `largest`."""
+        if first and kind not in self._sizes:
+            self._sizes[kind] = (await fetch_page(pages, 0, largest)).size
+        page = await fetch_page(pages, first, self._sizes.get(kind, largest))
+        self._sizes[kind] = page.size
+        return page
 
     async def terminal(self, remote_id: str, instance: str) -> TerminalSocket:
         return TerminalSocket(await self.api.terminal(remote_id, instance), "pai")

@@ -1,20 +1,22 @@
 """Reads the log of an instance from the platform's numbered pages of lines.
 
-PAI returns lines in pages of any size, oldest first, without times or cursors: the position is the number of known
-lines. It is not documented that pages keep their lines, so each request includes the last known line: if it changed,
-lines have moved, and the known ones are searched around it.
+PAI returns lines in pages, oldest first, without times or cursors: the position is the number of known lines. It is not
+documented that pages keep their lines, so each request includes the last known line: if it changed, lines have moved,
+and the known ones are searched around it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 
+from ..pages import Pages, fetch_page, has_more
 from ..reports import LogPiece
 
-# Maximum lines per page of the service.
+# Lines per page that are requested at first.
 LARGEST_PAGE = 2000
+# A smaller size is not kept for the next page: it may be that of a log which grew meanwhile.
 _SMALLEST_PAGE = 100
 # Lines whose digests are kept, to find the position again.
 _REMEMBERED = 20
@@ -22,35 +24,35 @@ _REMEMBERED = 20
 _ENOUGH = 3
 _END = "\n"
 
-# Fetches a page by number (from 1) and size; returns its lines, and the total number if known.
-Pages = Callable[[int, int], Awaitable[tuple[Sequence[str], int | None]]]
 
-
-async def read_log(pages: Pages, cursor: str) -> LogPiece:
+async def read_log(pages: Pages[str], cursor: str) -> LogPiece:
     """Return the lines after a cursor, at most one page."""
-    known, digests = json.loads(cursor) if cursor else (0, [])
-    number, size = _page(known)
-    lines, total = await pages(number, size)
-    begin = known - (number - 1) * size
-    if digests and (begin > len(lines) or _digest(lines[begin - 1]) != digests[-1]):
-        number, size = max(min(known, total or known) - 1, 0) // LARGEST_PAGE + 1, LARGEST_PAGE
-        lines, total = await pages(number, size)
-        begin = _place(lines, known - (number - 1) * size, digests)
-    new, end = lines[begin:], (number - 1) * size + len(lines)
+    known, digests, size = _parse(cursor)
+    page = await fetch_page(pages, max(known - 1, 0), size)
+    begin = known - page.begin
+    if digests and (begin > len(page.items) or _digest(page.items[begin - 1]) != digests[-1]):
+        last = min(known, known if page.total is None else page.total)
+        page = await fetch_page(pages, max(last - 1, 0), page.size, near=False)
+        begin = _place(page.items, known - page.begin, digests)
+    new = page.items[begin:]
+    if not new and (len(page.items) == page.size or (page.total or 0) > page.end):  # It ends with the last known line.
+        page = await fetch_page(pages, page.end, page.size)
+        new = page.items
     digests = (digests + [_digest(line) for line in new[-_REMEMBERED:]])[-_REMEMBERED:]
     data = "".join(f"{line.removesuffix(_END)}\n" for line in new).encode("utf-8", "surrogatepass")
+    more = has_more(page.end, len(new), page.total)
     return LogPiece(
         data,
-        cursor=json.dumps([end, digests]) if digests else "",
-        more=len(lines) == size and (total is None or end < total),
+        cursor=json.dumps([page.end, digests, page.size]) if digests else "",
+        more=more,
+        missing=0 if more else max((page.total or 0) - page.end, 0),
     )
 
 
-def _page(known: int) -> tuple[int, int]:
-    """Return number and size of the page to fetch: large, and starting at or shortly before the last known line."""
-    smallest = min(max(known - 1, _SMALLEST_PAGE), LARGEST_PAGE // 2)
-    size = min(range(LARGEST_PAGE, smallest - 1, -1), key=lambda size: (known - 1) % size) if known else LARGEST_PAGE
-    return max(known - 1, 0) // size + 1, size
+def _parse(cursor: str) -> tuple[int, list[str], int]:
+    """Return the number of known lines, the digests of the last ones, and the size of a page."""
+    known, digests, *size = json.loads(cursor) if cursor else (0, [])
+    return known, digests, size[0] if size and size[0] >= _SMALLEST_PAGE else LARGEST_PAGE
 
 
 def _place(lines: Sequence[str], expected: int, digests: list[str]) -> int:

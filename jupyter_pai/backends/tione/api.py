@@ -8,6 +8,7 @@ from typing import Any
 from ...cloud.tencent.account import TencentAccount
 from ...cloud.tencent.api import TIONE
 from ...cloud.tencent.reading import number_of, rows_of
+from ..pages import every_page
 from .options import TioneSettings
 
 __all__ = ["DEFAULT_WORKSPACE", "TioneApi"]
@@ -35,18 +36,14 @@ class TioneApi:
         self, action: str, items: str, body: Mapping[str, Any] | None = None, *, size: int = 50
     ) -> AsyncIterator[list[dict[str, Any]]]:
         """Yield the pages of a list: the field `items` of each reply. `size` is the most items of a page that the
-        action allows. Pages may be shorter, and the number of all items may be missing."""
-        offset, last = 0, None
-        while True:
+        action allows. Pages may be shorter, and the number of all items may be missing; then, an empty page ends it."""
+
+        async def fetch(offset: int) -> tuple[list[dict[str, Any]], float | None]:
             reply = await self.call(action, {**(body or {}), "Offset": offset, "Limit": size})
-            page = rows_of(reply, items)
-            if not page or page == last:  # An action without pages always returns the same ones.
-                return
-            yield page
-            offset, last = offset + len(page), page
-            total = number_of(reply.get("TotalCount"))
-            if len(page) < size if total is None else offset >= total:
-                return
+            return rows_of(reply, items), number_of(reply.get("TotalCount"))
+
+        async for page in every_page(fetch):
+            yield [*page]
 
     async def items(
         self, action: str, items: str, body: Mapping[str, Any] | None = None, *, size: int = 50

@@ -6,6 +6,7 @@ import asyncio
 import math
 import re
 import uuid
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import timedelta
@@ -62,6 +63,12 @@ class RemoteBackendPromises(BackendPromises):
         return nullcontext()
 
     @pytest.fixture
+    def small_pages(self) -> Callable[[int], AbstractContextManager[None]]:
+        """A function that returns a context in which the platform returns at most so many lines of a log at once; none
+        if it has no pages of lines."""
+        return lambda size: nullcontext()
+
+    @pytest.fixture
     def with_terminal(self) -> dict[str, Any]:
         """The fields of a spec in whose instances terminals can be opened."""
         return {}
@@ -86,6 +93,18 @@ class RemoteBackendPromises(BackendPromises):
         expected = "".join(f"line {n}\n" for n in range(500)).encode() + "\n完\n".encode()
         job, remote_id, _report = await bench.finish(command)
         await bench.only_log(job, remote_id, expected)
+
+    @story
+    async def test_a_log_is_complete_whatever_the_size_of_a_page(
+        self, bench: Bench, small_pages: Callable[[int], AbstractContextManager[None]]
+    ) -> None:
+        expected = "".join(f"line {n}\n" for n in range(2500)).encode()
+        # The times of the lines differ, for platforms that list them by time.
+        command = 'n=0; while [ $n -lt 2500 ]; do echo "line $n"; n=$((n+1)); [ $((n % 500)) -ne 0 ] || sleep 1; done'
+        job, remote_id, _report = await bench.finish(command)
+        for size in (100, 1000, 2000):
+            with small_pages(size):
+                await bench.only_log(job, remote_id, expected)
 
     @story
     async def test_log_continues_with_another_attempt(self, bench: Bench, retrying: dict[str, Any] | None) -> None:

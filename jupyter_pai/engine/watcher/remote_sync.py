@@ -60,6 +60,9 @@ class RemoteLog:
         self._instances: Sequence[Instance] | None = None
         self._positions: dict[str, _Position] | None = None
         self._logs: dict[str, MaskedLog] = {}
+        # Lines that the platform counted and did not return, by instance; those of an ended job.
+        self._missing: dict[str, int] = {}
+        self._lost: dict[str, int] = {}
 
     async def fetch(self, backend: Backend, remote_id: str) -> tuple[bool, bool]:
         """Fetch new lines. Return whether the logs are complete, and whether there were new lines."""
@@ -71,6 +74,7 @@ class RemoteLog:
             for _n in range(_MAX_CHUNKS):
                 piece = await backend.log(remote_id, instance.name, self._log(name).cursor)
                 news |= self._append(name, piece)
+                self._missing[name] = piece.missing
                 if not piece.more:
                     break
             else:
@@ -78,16 +82,23 @@ class RemoteLog:
         return complete, news
 
     def finish(self) -> None:
-        """Write the ends of the logs that were held back, because they might begin a secret."""
+        """Write the ends of the logs that were held back, because they might begin a secret, and a warning into a log
+        that lacks lines."""
         for name, masked in [*self._logs.items()]:
-            self._write(name, masked, *masked.finish(), self._position(name).attempt)
+            data, times = masked.finish()
+            if missing := self._missing.get(name, 0) * (name not in self._lost):
+                self._lost[name] = missing
+                times = [*(times if data else ()), (len(data), time.time())]
+                data += f"[jupyter-pai] {_cut(missing)}\n".encode()
+            self._write(name, masked, data, times, self._position(name).attempt)
 
     @property
-    def note(self) -> str:
-        """That only some instances are kept; empty if all are."""
-        if len(self._instances or ()) <= MOST_INSTANCES:
-            return ""
-        return _("Only the first {n} instances are kept.").format(n=MOST_INSTANCES)
+    def notes(self) -> list[str]:
+        """That only some instances are kept, or that lines of an ended job are missing."""
+        notes = [_("Its log is incomplete. {text}").format(text=_cut(n))] if (n := sum(self._lost.values())) else []
+        if len(self._instances or ()) > MOST_INSTANCES:
+            notes.append(_("Only the first {n} instances are kept.").format(n=MOST_INSTANCES))
+        return notes
 
     def _keep(self, instances: Sequence[Instance]) -> None:
         """Store the instances under the names of their logs, with their secrets masked. A platform that has forgotten
@@ -172,6 +183,10 @@ class RemoteLog:
                 file.write(json.dumps(positions))
             self._positions = positions
         self._logs[instance] = masked
+
+
+def _cut(missing: int) -> str:
+    return _("The platform counts {n} more lines, which it does not return.").format(n=missing)
 
 
 def _log_name(instance: str) -> str:
@@ -261,4 +276,4 @@ class RemoteSync:
     @property
     def notes(self) -> list[str]:
         """Why data of a finished job is incomplete."""
-        return [*filter(None, [self.note, self.log.note]), *self.optional.notes.values()]
+        return [*filter(None, [self.note]), *self.log.notes, *self.optional.notes.values()]

@@ -58,6 +58,7 @@ class Control:
             "set_clock": self._set_clock,
             "set_list_lag": self._set_list_lag,
             "set_filters": self._set_filters,
+            "set_largest_page": self._set_largest_page,
             "make_bucket": lambda name, region="": oss.make_bucket(name, region) and None,
             "keys": lambda bucket, prefix: [stored.key for stored in oss.buckets[bucket].below(prefix)],
             "read": self._read,
@@ -143,6 +144,9 @@ class Control:
 
     def _set_filters(self, on: bool) -> None:
         self._training.filters = self._dlc.filters = on
+
+    def _set_largest_page(self, size: int) -> None:
+        self._training.largest_page = self._dlc.largest_page = size
 
     def _read(self, bucket: str, key: str) -> str:
         stored = self._oss.buckets[bucket].get(key)

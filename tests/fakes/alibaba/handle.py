@@ -132,6 +132,15 @@ class StandIn:
         self.call("set_list_lag", seconds=seconds)
 
     @contextmanager
+    def small_pages(self, size: int) -> Iterator[None]:
+        """Return at most so many lines of a log in one reply."""
+        self.call("set_largest_page", size=size)
+        try:
+            yield
+        finally:
+            self.call("set_largest_page", size=2000)
+
+    @contextmanager
     def without_filters(self) -> Iterator[None]:
         """Ignore the filters of lists of jobs; the newest jobs are those of a colleague."""
         label = [{"Key": "jupyter-pai-job", "Value": "colleagu"}]

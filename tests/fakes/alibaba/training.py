@@ -43,6 +43,8 @@ class Training:
         self.jobs: dict[str, TrainingJob] = {}
         # Seconds until a new job appears in lists.
         self.list_lag = 0.0
+        # The most items of a page of a job's logs, events and metrics.
+        self.largest_page = 2000
         # Whether lists have only the jobs that a request asks for.
         self.filters = True
         # The id of the job that is returned for another id.
@@ -69,7 +71,12 @@ class Training:
         ]
 
     def _shown(self, view: jobviews.View) -> Handler:
-        return lambda request: view(self.find(request), request)
+        def shown(request: Request) -> Reply:
+            if size := request.query.get("PageSize"):
+                request.query["PageSize"] = str(min(int(size), self.largest_page))
+            return view(self.find(request), request)
+
+        return shown
 
     def find(self, request: Request) -> TrainingJob:
         """Return the requested job. Raises Refusal."""

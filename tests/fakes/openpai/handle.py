@@ -127,6 +127,15 @@ class OpenPai:
         self.execute(lambda: end_idle_job(job, self._site.runs.now()))
 
     @contextmanager
+    def small_pages(self, size: int) -> Iterator[None]:
+        """Return at most the bytes of so many short lines of a log in one reply."""
+        before, self.settings.log_bytes = self.settings.log_bytes, 20 * size
+        try:
+            yield
+        finally:
+            self.settings.log_bytes = before
+
+    @contextmanager
     def without_filters(self) -> Iterator[None]:
         """Ignore the filters of lists of jobs; the newest jobs are those of a colleague, each with the name of a job of
         another user."""

@@ -73,6 +73,7 @@ class LogManager:
                 if call.query.get("tail-mode") == "true":
                     return Reply(206, b"", headers)
                 return Reply(416, b"", headers | {"Content-Range": f"bytes */{size}"})
+            last = min(last, first + self._settings.log_bytes - 1)
             file.seek(first)
             return Reply(206, file.read(last + 1 - first), headers | {"Content-Range": f"bytes {first}-{last}/{size}"})
 

@@ -41,6 +41,8 @@ class Settings:
     # Seconds that a token of the log manager lives, and bytes of a log file until it is rotated.
     log_token_seconds: float = 120.0
     rotate_bytes: int = 256 << 20
+    # The most bytes of a log in one reply.
+    log_bytes: int = 1 << 30
     # Seconds between two polls of the state of the cluster, and the seconds that a stopped process gets to exit.
     pause: float = 0.02
     grace: float = 2.0

@@ -198,6 +198,15 @@ class TiOne:
         return made
 
     @contextmanager
+    def small_pages(self, size: int) -> Iterator[None]:
+        """Return at most so many lines of a log in one reply."""
+        before, self.settings.log_page = self.settings.log_page, size
+        try:
+            yield
+        finally:
+            self.settings.log_page = before
+
+    @contextmanager
     def without_filters(self) -> Iterator[None]:
         """Ignore the filters of lists of tasks; the newest tasks are those of a colleague."""
         self.add_tasks(3, "SUCCEED")

@@ -48,7 +48,7 @@ class Logs:
         skipped = itertools.islice(
             lines, 0 if place or not self._settings.log_offsets else body.get("Offset") or 0, None
         )
-        page = [*itertools.islice(skipped, min(limit, self._settings.log_limit - count))]
+        page = [*itertools.islice(skipped, min(limit, self._settings.log_page, self._settings.log_limit - count))]
         context = ""
         if page and next(skipped, None) is not None:
             state = {"digest": digest, "place": [page[-1].time, page[-1].number], "count": count + len(page)}

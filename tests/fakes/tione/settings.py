@@ -39,6 +39,8 @@ class Settings:
     # Seconds between two polls of the state of the platform, and the seconds that a stopped process gets to exit.
     pause: float = 0.02
     grace: float = 2.0
+    # The most lines of a page of a log.
+    log_page: int = 1000
     # Seconds until a written line is found in the logs, lines that may be paged through, whether the offset of a
     # request for them counts, and whether CLS is active.
     log_lag: float = 0.0

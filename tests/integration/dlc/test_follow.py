@@ -31,6 +31,19 @@ def test_long_log_has_each_line_once(engine: EmbeddedClient, pai: StandIn) -> No
     assert job.logs().splitlines() == [*(f"line {n}" for n in range(9_500)), LAST]
 
 
+@pytest.mark.parametrize("most", [100, 1000, 2000])
+def test_log_is_complete_whatever_the_service_returns_at_once(engine: EmbeddedClient, pai: StandIn, most: int) -> None:
+    (remote_id,) = pai.dlc.add()
+    pai.dlc.age(remote_id, 120)
+    pai.dlc.add_lines(remote_id, "line {number}", count=2500, over=60)
+    pai.dlc.add_lines(remote_id, LAST)
+    pai.dlc.set(remote_id, "Succeeded")
+    with pai.small_pages(most):
+        job = adopted(engine, remote_id)
+        job.wait()
+    assert job.logs().splitlines() == [*(f"line {n}" for n in range(2500)), LAST]
+
+
 def test_second_with_too_many_lines_is_marked(engine: EmbeddedClient, pai: StandIn) -> None:
     (remote_id,) = pai.dlc.add()
     pai.dlc.add_lines(remote_id, "line {number}", count=5_000)

@@ -45,6 +45,7 @@ class Platform(Backend):
         self.piece = piece
         self.logs: dict[str, bytes] = {}
         self.retries: list[bytes] = []
+        self.missing = 0
         self.known: dict[str, Any] = {}
         self.times: list[tuple[int, float]] = []
         self.steps, self.page = 0, 5000
@@ -76,7 +77,7 @@ class Platform(Backend):
         times = [(max(offset - start, 0), time) for offset, time in self.times if offset < end]
         times = times[max(sum(not offset for offset, _time in times) - 1, 0) :]
         data = attempts[number - 1][start - begin : end - begin]
-        return LogPiece(data, str(end), end < sum(map(len, attempts)), times, number)
+        return LogPiece(data, str(end), end < sum(map(len, attempts)), times, number, self.missing)
 
     async def events(self, remote_id: str, cursor: str) -> EventPage:
         known = int(cursor or 0)
@@ -357,6 +358,24 @@ def test_missing_data_of_a_finished_job_is_a_note(
     assert sync(remote, platform, ended=True)
     assert remote.notes == [f"Its events may be incomplete: {error.message}"]
     assert len(platform.asked["events"]) == attempts
+
+
+def test_lines_that_the_platform_counts_and_does_not_return_are_a_note_and_a_warning(
+    place: JobFolder, platform: Platform, store: Store
+) -> None:
+    platform.logs, platform.missing = {"worker-0": b"one\n", "worker-1": b"two\n"}, 7
+    remote = RemoteSync(place, store, NOW)
+    assert asyncio.run(remote.sync(platform, "r1", ended=False))
+    assert remote.notes == []
+    for _n in range(2):
+        assert asyncio.run(remote.sync(platform, "r1", ended=True))
+    assert remote.notes == ["Its log is incomplete. The platform counts 14 more lines, which it does not return."]
+    warning = b"[jupyter-pai] The platform counts 7 more lines, which it does not return.\n"
+    assert (place.log / "worker-0").read_bytes() == b"one\n" + warning
+    platform.missing = 0
+    later = RemoteSync(place, store, NOW)
+    assert asyncio.run(later.sync(platform, "r1", ended=True))
+    assert later.notes == []
 
 
 def test_end_is_stored_although_the_log_is_gone(place: JobFolder, platform: Platform, store: Store) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from ....core.errors import BadInput
 from ....jobs.job import now
 from ....jobs.spec import JobSpec, parse_spec
+from ...pages import every_page
 from ...remote import Candidate
 from ...reports import RemoteJob
 from ..client import OpenPaiClient
@@ -34,18 +35,20 @@ _SECRET = re.compile(r"<%\s*\$secrets\.(\w+)\s*%>")
 
 async def jobs(client: OpenPaiClient, before: datetime | None = None, limit: int = 50) -> list[RemoteJob]:
     """Return the jobs of the user, newest first; with `before`, older ones only."""
-    site, offset = await client.site(), 0
+    site = await client.site()
     found: list[RemoteJob] = []
     size = _LARGE_PAGE if before else min(max(limit, 1), _PAGE)
-    while len(found) < limit:
-        rows = await client.jobs(limit=size, offset=offset, order=_NEWEST_FIRST)
+
+    async def fetch(offset: int) -> tuple[list[dict[str, Any]], int | None]:
+        return await client.job_page(limit=size, offset=offset, order=_NEWEST_FIRST)
+
+    async for rows in every_page(fetch):
         for row in rows:
             name = remote_id(str(row.get("username") or ""), str(row.get("name") or ""))
             one = _remote(row, name, _bare(row, name), job_page(site, name))
             if before is None or one.submitted_at < before:
                 found.append(one)
-        offset += len(rows)
-        if len(rows) < size:
+        if len(found) >= limit:
             break
     return found[:limit]
 

@@ -15,6 +15,7 @@ from ....core.errors import NotFound
 from ....core.i18n import _
 from ....jobs.instances import Instance
 from ....jobs.job import JobStatus
+from ...pages import every_page
 from ...reports import EventPage, LogPiece, Report
 from ...terminals import TerminalCommand
 from ..client import OpenPaiClient, job_path
@@ -115,12 +116,11 @@ class Follower:
 
     async def _list(self) -> list[dict[str, Any]]:
         """Return the rows of the active jobs of the user."""
-        rows: list[dict[str, Any]] = []
-        while True:
-            page = await self.client.jobs(state=",".join(ACTIVE), limit=self._page, offset=len(rows))
-            rows += page
-            if len(page) < self._page:
-                return rows
+
+        async def fetch(offset: int) -> tuple[list[dict[str, Any]], int | None]:
+            return await self.client.job_page(state=",".join(ACTIVE), limit=self._page, offset=offset)
+
+        return [row async for page in every_page(fetch) for row in page]
 
     async def _latest(self, name: str) -> Report | None:
         """Return the state of a job by its detail; None if the cluster does not have it."""

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from ....cloud.tencent.reading import number_of, rows_of, text_of, time_of
 from ....core.i18n import _
 from ....jobs.events import PlatformEvent
+from ...pages import has_more
 from ...reports import EventPage
 
 __all__ = ["event_page", "events_request"]
@@ -55,12 +56,12 @@ def event_page(reply: Mapping[str, Any], cursor: str, instances: Mapping[str, st
     new = [pair for pair in dated if pair[0] > at.time or (pair[0] == at.time and _digest(pair[1]) not in at.known)]
     last = max(at.time, dated[-1][0] if dated else 0.0)
     known = [*(at.known if last == at.time else ()), *(_digest(row) for time, row in new if time == last)]
-    is_full = len(rows) >= _PAGE
+    more = has_more(at.offset + len(rows), len(rows), number_of(reply.get("TotalCount")))
     # All events of the page have one time, so that the next page cannot begin later.
-    offset = at.offset + len(rows) if is_full and last == at.time else 0
+    offset = at.offset + len(rows) if more and last == at.time else 0
     after = _Cursor(last, tuple(known), offset)
     text = cursor if after == at else json.dumps(after, separators=(",", ":"))
-    return EventPage([_event(time, row, instances) for time, row in new], text, is_full)
+    return EventPage([_event(time, row, instances) for time, row in new], text, more)
 
 
 def _event(time: float, row: Mapping[str, Any], instances: Mapping[str, str]) -> PlatformEvent:

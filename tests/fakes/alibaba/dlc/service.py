@@ -41,6 +41,8 @@ class DlcService:
         self.jobs: dict[str, DlcJob] = {}
         # Seconds until a new job appears in lists.
         self.list_lag = 0.0
+        # The most lines of a reply.
+        self.largest_page = 2000
         # Whether lists have only the jobs that a request asks for.
         self.filters = True
         # How the next jobs are to end.
@@ -64,7 +66,12 @@ class DlcService:
         ]
 
     def _shown(self, view: views.View) -> Handler:
-        return lambda request: view(self._find(request), request, self._settings.log_end)
+        def shown(request: Request) -> Reply:
+            if lines := request.query.get("MaxLines"):
+                request.query["MaxLines"] = str(min(int(lines), self.largest_page))
+            return view(self._find(request), request, self._settings.log_end)
+
+        return shown
 
     def _find(self, request: Request) -> DlcJob:
         job = self.jobs.get(request.path["JobId"])

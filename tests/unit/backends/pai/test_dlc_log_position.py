@@ -19,10 +19,11 @@ class Log:
     last: bool = False
     lines: list[tuple[int, str]] = field(default_factory=list)
     requests: int = 0
+    most: int = MOST
 
     def read(self, start: int, end: int) -> list[str]:
         texts = [text for second, text in sorted(self.lines, key=lambda line: line[0]) if start <= second <= end]
-        return texts[-MOST:] if self.last else texts[:MOST]
+        return texts[-self.most :] if self.last else texts[: self.most]
 
 
 def read(log: Log, position: Position, now: int, *, is_over: bool = False) -> tuple[list[str], Position, bool]:
@@ -48,6 +49,30 @@ def test_old_log_is_read_once_and_in_order(last: bool) -> None:
     lines, _position, is_cut = read(log, Position("a", 1, 990), 1500 + 5, is_over=True)
     assert lines == [f"line {n}" for n in range(20_000)]
     assert (log.requests < 60, is_cut) == (True, False)
+
+
+@pytest.mark.parametrize("most", [100, 1000, 2000])
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("is_over", [False, True])
+def test_log_is_complete_whatever_the_service_returns_at_once(most: int, last: bool, is_over: bool) -> None:
+    log = Log(last, [(1000 + n // 90, f"line {n}") for n in range(2500)], most=most)
+    lines, position, is_cut = read(log, Position("a", 1, 990), 1040, is_over=is_over)
+    assert (sorted(lines), is_cut) == (sorted(f"line {n}" for n in range(2500)), False)
+    assert position.most == most if most == 100 else position.most >= most
+    log.lines += [(1039, f"late {n}") for n in range(30)]
+    if not is_over:
+        assert len(read(log, position, 1040)[0]) == 30
+
+
+def test_as_many_lines_as_a_limit_may_be_all() -> None:
+    log = Log(lines=[(1000 + n // 10, f"line {n}") for n in range(200)])
+    lines, position, is_cut = read(log, Position("a", 1, 990), 1100, is_over=True)
+    assert (len(lines), is_cut, position.most, log.requests) == (200, False, MOST, 5)
+
+
+def test_second_with_as_many_lines_as_were_ever_returned_may_be_cut() -> None:
+    log = Log(lines=[(1000, f"line {n}") for n in range(2500)], most=100)
+    assert read(log, Position("a", 1, 990), 1100, is_over=True)[2]
 
 
 @pytest.mark.parametrize("last", [False, True])

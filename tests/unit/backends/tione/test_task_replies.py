@@ -179,7 +179,7 @@ def test_events_go_on_after_those_that_are_known() -> None:
     assert [(one.text, one.key, one.instance) for one in page.events] == [
         (f"event {n}", f"e{n}", "worker-0") for n in range(3)
     ]
-    again = event_page({"Events": rows[1:]}, page.cursor, {})
+    again = event_page({"Events": rows[1:], "TotalCount": 2}, page.cursor, {})
     assert (again.events, again.cursor, again.more) == ([], page.cursor, False)
     later = event_page({"Events": [*rows[1:], event(3, 2), event(0, 5, Count=4, Type="Warning")]}, page.cursor, {})
     assert [one.text for one in later.events] == ["event 3", "event 0 (4 times)"]
@@ -189,12 +189,15 @@ def test_events_go_on_after_those_that_are_known() -> None:
     assert events_request(_RUN, since, page.cursor)["StartTime"] == "2025-05-28T10:00:02Z"
 
 
-def test_more_events_of_one_time_than_a_page_has() -> None:
+@pytest.mark.parametrize("most", [40, 100])
+@pytest.mark.parametrize("counts", [True, False])
+def test_more_events_of_one_time_than_a_page_has(most: int, counts: bool) -> None:
     rows, cursor, seen = [event(n, 1) for n in range(250)], "", list[str]()
     more = True
     while more:
         request = events_request(_RUN, datetime(2025, 5, 1, tzinfo=UTC), cursor)
-        page = event_page({"Events": rows[request["Offset"] : request["Offset"] + 100]}, cursor, {})
+        reply = {"Events": rows[request["Offset"] : request["Offset"] + most]}
+        page = event_page(reply | ({"TotalCount": 250} if counts else {}), cursor, {})
         seen, cursor, more = [*seen, *(one.key for one in page.events)], page.cursor, page.more
     assert seen == [f"e{n}" for n in range(250)]
 
