@@ -54,6 +54,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
         report.log = sys.stdout.log
     sys.argv = json.loads(os.environ.pop(ARGUMENTS, "null")) or sys.argv
     signal.signal(signal.SIGTERM, _interrupt_once)
+    os.register_at_fork(after_in_child=_end_on_stop)
     atexit.register(_close_in_time)
     job_magics.register(shell)
 
@@ -63,6 +64,12 @@ def _interrupt_once(*_: object) -> None:
     __tracebackhide__ = True  # Hides this frame from IPython's traceback.
     signal.signal(signal.SIGTERM, lambda *_: None)
     signal.raise_signal(signal.SIGINT)
+
+
+def _end_on_stop() -> None:
+    """Let a forked process end on a signal, as the workers of a pool do."""
+    if signal.getsignal(signal.SIGTERM) is _interrupt_once:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _close_in_time() -> None:

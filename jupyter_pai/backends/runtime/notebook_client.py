@@ -1,13 +1,18 @@
-"""nbclient's client for notebook jobs: displayed outputs are also written to the job's log as text."""
+"""nbclient's client for notebook jobs: displayed outputs are also written to the job's log as text, and figures to the
+output channel `figures`.
+"""
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import itertools
 import json
 import os
 import re
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
@@ -104,7 +109,10 @@ class JobClient(NotebookClient):
             return last
         out = super().output(outs, msg, display_id, cell_index)
         if out and out.output_type in ("display_data", "execute_result"):
-            print(_plain(out.data.get("text/plain", "")))
+            text = _plain(out.data.get("text/plain", ""))
+            print(text)
+            if text.startswith("<Figure "):
+                _keep_figure(out.data.get("image/png", ""))
         return out
 
     def _handle_reply(self, *, execute_reply: dict[str, Any], **_: object) -> None:
@@ -113,6 +121,18 @@ class JobClient(NotebookClient):
         if content["status"] == "error":
             print(_plain("\n".join(content.get("traceback") or [])))
         self.was_left |= any(item.get("source") == "ask_exit" for item in content.get("payload") or [])
+
+
+def _keep_figure(png: str) -> None:
+    """Write a figure to the channel, if possible, as `jupyter_pai_figures` does. Scripts of a cell may write others."""
+    folder = Path(os.environ.get("PAI_OUTPUT_FIGURES") or "figures")
+    numbers = itertools.count(1) if png else ()
+    with contextlib.suppress(OSError, ValueError):
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in (folder / f"figure-{number}.png" for number in numbers):
+            with contextlib.suppress(FileExistsError), path.open("xb") as file:
+                file.write(base64.b64decode(png))
+                return
 
 
 def _plain(text: object) -> str:
