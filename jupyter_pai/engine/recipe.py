@@ -28,7 +28,6 @@ _TABLES = {
 }  # fmt: skip
 _LISTS = {"include": "include", "exclude": "exclude", "allow_secret": "allow-secret"}
 _CONTAINERS = ("auto", "preferred", "podman", "docker", "none")
-_HEADER = "# %%pai_train\n"
 # Texts that a magic replaces by variables, except in the values of these options.
 _VARIABLE = re.compile(r"\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*")
 _VERBATIM = ("--metric", "--command", "--role")
@@ -163,16 +162,15 @@ def _code_of(spec: JobSpec) -> str:
     """Return the code of the cell below `%%pai_train`, if the script was made of one."""
     files = spec.source.files
     text = files.get(spec.entry_point, "")
+    if len(files) != 1 or not re.fullmatch(r"pai_cell(_\d+)?\.py", spec.entry_point):
+        return ""
     from ..source import script  # Imported on first use.
 
-    if (
-        script.is_large(text)
-        or len(files) != 1
-        or not re.fullmatch(r"pai_cell(_\d+)?\.py", spec.entry_point)
-        or not text.startswith(_HEADER)
-    ):
+    if script.is_large(text):
         return ""
-    code = text.removeprefix(_HEADER)[:-1]
+    header, _newline, code = text[:-1].partition("\n")
+    if not header.endswith(script.HEADER):
+        return ""
     try:
         return code if script.from_cell(code).text == text else ""
     except NotebookError:

@@ -43,7 +43,7 @@ from .lost_reply import SubmitOnce, submitted
 from .requests import Rerun, SubmitRequest, Submitted
 from .retention import Retention
 from .submit_keys import SubmitKeys
-from .submit_plan import Preview, StagedPlans, SubmitPlan, publish_note, script_for_notebook
+from .submit_plan import Preview, StagedPlans, SubmitPlan, publish_note, script_for_notebook, with_ipython
 from .watcher.loop import Watcher
 from .watcher.masking import JobSecrets, note_secrets, of_job_file
 from .watcher.second_jobs import SecondJobs
@@ -262,7 +262,7 @@ class Submitter:
             update["instance_type"] = spec.instance_type or defaults.default_instance_type
         notes += settings.policy.check_state(self.home.check())
         notes += tuple(filter(None, [self.retention.warning(settings.disk)]))
-        spec, backend = spec.model_copy(update=update), self.profiles.backend(profile)
+        spec, backend = with_ipython(spec).model_copy(update=update), self.profiles.backend(profile)
         plan = SubmitPlan(request, settings.policy, profile, backend, spec, notes)
         plan.check_policy(plan.policy)
         return plan

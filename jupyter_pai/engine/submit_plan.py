@@ -20,6 +20,7 @@ from pydantic import BaseModel, Field
 from ..backends.base import Backend, Capability
 from ..backends.check import Check
 from ..backends.job_files import Document, Problem, refusal
+from ..backends.runtime import launcher
 from ..config.policy import Policy
 from ..config.settings import Profile
 from ..core.errors import ArgumentsRefused, SpecError, Unconfirmed
@@ -35,6 +36,7 @@ from ..source.entry_point import script_of
 from ..source.hyperparameters import Hyperparameter
 from ..source.hyperparameters.discover import inspect_modules
 from ..source.pack import Manifest, Packed
+from ..source.script import needs_ipython
 from .data.inputs import StagingPlan
 from .requests import SubmitRequest
 
@@ -264,7 +266,7 @@ def script_for_notebook(
     the notebook.
 
     Raises:
-        NotebookError: if it cannot be read, or one of its cells is not Python.
+        NotebookError: if it cannot be read, or if a script cannot do what a kernel does.
     """
     spec = request.spec
     if not request.script_if_needed or not spec.notebook or Capability.NOTEBOOKS in capabilities:
@@ -274,6 +276,14 @@ def script_for_notebook(
     code = spec.source.model_copy(update={"files": {**spec.source.files, name: text}})
     note = _("Backend `{name}` does not run notebooks cell by cell. The code is sent as the script {script}.")
     return spec.model_copy(update={"entry_point": name, "source": code}), (note.format(name=backend, script=name),)
+
+
+def with_ipython(spec: JobSpec) -> JobSpec:
+    """Return the spec with IPython among its requirements if a script needs it. It is not installed if it is there."""
+    known = {launcher.project(line) for line in spec.requirements}
+    if "ipython" in known or not any(map(needs_ipython, spec.source.files.values())):
+        return spec
+    return spec.model_copy(update={"requirements": (*spec.requirements, "ipython")})
 
 
 def publish_note(spec: JobSpec, backend: Backend) -> str:

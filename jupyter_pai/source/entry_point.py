@@ -62,12 +62,15 @@ def script_of(folder: Path, notebook: str) -> tuple[str, str]:
     """Convert a notebook into a script; return an unused file name and the text.
 
     Raises:
-        NotebookError: if it cannot be read, or a cell is not valid Python.
+        NotebookError: if it cannot be read, or if a script cannot do what a kernel does.
     """
     from . import notebook as notebooks, script
 
-    name = free_name(folder, str(Path(notebook).with_suffix(".py")))
-    return name, script.from_cells(notebooks.read(folder / notebook)).text
+    path = Path(notebook)
+    name = free_name(folder, str(path.with_suffix(".py")))
+    # As in a kernel, the working directory is the notebook's folder.
+    cells = notebooks.read(folder / path)
+    return name, script.from_cells(cells, changes_folder=path.parent != Path()).text
 
 
 def free_name(folder: Path, name: str) -> str:

@@ -11,6 +11,8 @@ from ..core.i18n import _
 
 # Cells with this tag precede the code of every job made of a cell.
 TAG = "pai"
+# Cells with these tags do not run, and may fail, as in nbclient.
+SKIPPED, MAY_FAIL = "skip-execution", "raises-exception"
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,10 @@ def read(path: Path) -> list[CodeCell]:
     try:
         notebook = json.loads(path.read_text("utf-8"))
         cells = list(notebook["cells"])
-        language = notebook.get("metadata", {}).get("kernelspec", {}).get("language", "python")
+        metadata = notebook.get("metadata", {})
+        # Some front ends write the language in one of the two only.
+        languages = metadata.get("kernelspec", {}).get("language"), metadata.get("language_info", {}).get("name")
+        language = str(next(filter(None, languages), "python"))
     except FileNotFoundError:
         raise NotebookError(
             _("Notebook not found: {path}.").format(path=path), fix=_("Save it first, or check the path.")
@@ -41,7 +46,7 @@ def read(path: Path) -> list[CodeCell]:
             _("{path} is not a valid notebook: {error}").format(path=path, error=error),
             fix=_("Open it in Jupyter and save it again."),
         ) from None
-    if str(language).lower() != "python":
+    if language.lower() not in ("python", "python3", "ipython"):
         raise NotebookError(
             _("The language of {path} is {language}, not Python.").format(path=path, language=language),
             fix=_("Run it with --command."),

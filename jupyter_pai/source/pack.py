@@ -24,6 +24,7 @@ from . import archive, import_paths, notebook, secret_scan
 from .archive import Content, Entry
 from .file_cache import FileMemory, FileNotes
 from .ignore import ENVIRONMENT_MARKS, Rules, is_environment
+from .script import with_shell
 from .secret_scan import Match
 
 _MOST_FILES = 50_000
@@ -81,9 +82,10 @@ def scan(source: Source, limit: int, apart: Mapping[str, str] | None = None, *, 
     Raises:
         SourceError: if the folder is missing, unreadable, empty or too large, or has links that leave it.
     """
+    files = with_shell(source.files)
     entries = [
         Entry(path, 0o644, len(data), data=data)
-        for path, data in ((path, text.encode("utf-8", "surrogateescape")) for path, text in source.files.items())
+        for path, data in ((path, text.encode("utf-8", "surrogateescape")) for path, text in files.items())
     ]
     excluded: list[ExcludedPath] = []
     allowed = frozenset(
@@ -92,7 +94,7 @@ def scan(source: Source, limit: int, apart: Mapping[str, str] | None = None, *, 
     if source.folder:
         _check_folder(source.folder)
         rules = Rules(source.folder, source.include, source.exclude, source.gitignore, allowed)
-        entries += (e for e in _walk(source.folder, rules, apart or {}, excluded) if e.path not in source.files)
+        entries += (e for e in _walk(source.folder, rules, apart or {}, excluded) if e.path not in files)
     manifest = Manifest(source.folder, tuple(entries), tuple(excluded), allowed)
     _check_links(manifest)
     if not (may_be_empty and not entries):

@@ -1,45 +1,43 @@
-"""Converts notebook code to a plain Python script: magics and shell commands become Python.
-
-IPython's transformer converts magics into calls, which are replaced here by equivalent code without IPython. Magics
-without a meaning in scripts (``%matplotlib inline``) are omitted, with a note.
-"""
+"""Converts notebook code to a Python script that does what a kernel does (see `cell_code`)."""
 
 from __future__ import annotations
 
 import ast
 import builtins
 import json
+import posixpath
 import re
 import symtable
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from tokenize import TokenError
+from pathlib import Path
 
 from ..core.errors import NotebookError
 from ..core.i18n import _
-from .notebook import CodeCell
+from .cell_code import RUN, SHOW, CellCode, converted, defined_by_magics, expanded
+from .notebook import MAY_FAIL, SKIPPED, CodeCell
 
 # Bytes and words of a file whose code is inspected. Python's parser lets no other thread run, for 0.1 s at most.
 _LARGEST, _MOST_WORDS = 500_000, 30_000
 _WORD = re.compile(r"\w+|[^\w\s]|\n")
 _parsing = threading.Lock()
 
-_OURS = ("pai_train", "pai")
-_TRANSPARENT = ("time", "timeit", "capture", "prun", "memit", "memray_flamegraph", "pai_train")
-_USELESS = """
-    alias autoawait autocall automagic autoreload aimport colors config doctest_mode history lsmagic load_ext
-    matplotlib pai pdb pinfo pinfo2 precision psearch pylab quickref reload_ext tensorboard unload_ext who whos
-    watermark xmode html javascript js latex markdown svg
-""".split()
-_SHELL_ALIASES = "cat cp conda git ldir ll ls lx mamba mkdir mv rm rmdir uv".split()
-_SHELLS = ("bash", "sh", "script", "system", "sx", "!")
+# The first line of the script of a cell ends with it.
+HEADER = "# %%pai_train"
+# The module that scripts take the parts of a kernel from, packed beside them.
+_SHELL = "jupyter_pai_shell"
+_IMPORT = f"from {_SHELL} import "
+_END = "_pai_end"
+# Names of a kernel; variables that only its shell sets; those that it numbers.
+_KERNEL = ("display", "get_ipython", "__IPYTHON__")
+_SET_BY_SHELL = ("_", "__", "___", "_dh", "_exit_code")
+_NUMBERED = re.compile(r"In|Out|_[io]h|_i{1,3}|_i?\d+")
+_BUILTINS = {*dir(builtins), "__file__", "__name__", "__doc__", "__builtins__", "__annotations__"} - {*_KERNEL, "_"}
 # The variable that a magic assigns its job to.
 _AS = re.compile(r"^\s*%%?pai.* --as[ =](\w+)", re.MULTILINE)
-# Builtins of IPython, which jobs do not have.
-_IPYTHON = {"display", "get_ipython", "__IPYTHON__"}
-_DISPLAY = "display = print  # jobs have no cells"
-_BUILTINS = {*dir(builtins), "__file__", "__name__", "__doc__", "__builtins__", "__annotations__"} - _IPYTHON
+# Code that may draw a figure.
+_DRAWS = re.compile(r"(?:import|from) (?:matplotlib|seaborn|pylab|plotnine)|\.(?:plot|hist|boxplot)\b")
 
 
 @dataclass
@@ -71,67 +69,177 @@ def from_cell(code: str, before: Sequence[CodeCell] = ()) -> Script:
     Without cells before it, line n of the script is line n of the cell, so that tracebacks fit.
 
     Raises:
-        NotebookError: if it is not valid Python, or uses undefined names.
+        NotebookError: if a script cannot do what a kernel does, or if the cell uses undefined names.
     """
-    script = Script("")
-    parts = [f"# [{number}]{_tags(cell)}\n{_plain(cell.code, script)}" for number, cell in enumerate(before, 1)]
-    body = _plain(code, script, first_line=2)
-    missing = undefined_names("\n".join([*parts, body]))
-    header = _DISPLAY if missing.pop("display", None) else "# %%pai_train"
+    parts = [*_parts(before), _Part("# %%" * bool(before), CodeCell("", code), first_line=2)]
+    made = _Parts(parts)
+    missing = {} if made.has_unknown_names else made.missing
     if missing:
-        lines = _lines_of(body, missing)
+        lines = _lines_of(ast.parse(expanded(parts[-1].made.text)), missing)
+        names = ", ".join(_("`{name}` (line {line})").format(name=n, line=lines.get(n, 0) + 1) for n in missing)
         raise NotebookError(
-            _("The cell uses undefined names: {names}.").format(
-                names=", ".join(_("`{name}` (line {line})").format(name=n, line=lines.get(n, 0) + 1) for n in missing)
-            ),
+            _("The cell uses undefined names: {names}.").format(names=names),
             fix=_(
                 "Define them in the cell, tag the defining cells with `pai`, or include all cells above: --with-above."
             ),
             names=list(missing),
         )
-    # Start a new cell: tags of the cells above do not apply to it.
-    script.text = "\n".join([header, *parts, *["# %%"] * bool(parts), body]) + "\n"
-    return script
+    return Script("  ".join(filter(None, [made.header(), HEADER])) + "\n" + made.text + "\n", made.notes)
 
 
-def from_cells(cells: Sequence[CodeCell]) -> Script:
-    """Return the script of a whole notebook.
+def from_cells(cells: Sequence[CodeCell], *, changes_folder: bool = False) -> Script:
+    """Return the script of a whole notebook. `changes_folder`: it runs in its own folder.
 
     Raises:
-        NotebookError: if a cell is not valid Python, or uses the job of another cell.
+        NotebookError: if a script cannot do what a kernel does, or if the notebook uses the job of a cell.
     """
-    script = Script("")
-    body = "\n\n".join(f"# [{n}]{_tags(cell)}\n{_plain(cell.code, script)}" for n, cell in enumerate(cells, 1))
-    missing = undefined_names(body)
-    for name in missing.keys() & {name for cell in cells for name in _AS.findall(cell.code)}:
+    made = _Parts(_parts(cells))
+    for name in made.missing.keys() & {name for cell in cells for name in _AS.findall(cell.code)}:
         text = _("The notebook uses the job in the variable `{name}`, which a script does not have.")
         fix = _("Run it as a notebook, on the local backend, or remove the cells that use `{name}`.")
         raise NotebookError(text.format(name=name), fix=fix.format(name=name))
-    script.text = (_DISPLAY + "\n" if "display" in missing else "") + body + "\n"
-    return script
+    header = made.header('__import__("os").chdir(__import__("sys").path[0])' if changes_folder else "")
+    return Script((header + "\n") * bool(header) + made.text + "\n", made.notes)
 
 
-def _tags(cell: CodeCell) -> str:
-    """Return a cell's tags in jupytext's format; hyperparameters are found by one of them."""
-    return f" tags={json.dumps(cell.tags)}" if cell.tags else ""
+def readable(cells: Sequence[CodeCell]) -> str:
+    """Return the code of a notebook for its analysis. A cell that a script cannot run is left blank."""
+    texts = []
+    for number, cell in enumerate(cells, 1):
+        try:
+            text = expanded(converted(cell.code).text)
+        except NotebookError:
+            text = "\n" * cell.code.count("\n")
+        texts.append(f"{_head(number, cell)}\n{text}")
+    return "\n\n".join(texts) + "\n"
+
+
+def readable_text(text: str) -> str:
+    """Return the code of a script for its analysis."""
+    return expanded(text) if _IMPORT in text.partition("\n")[0] else text
+
+
+def needs_ipython(text: str) -> bool:
+    """Return whether a script was made of a notebook and needs IPython."""
+    _before, is_made, names = text.partition("\n")[0].partition(_IMPORT)
+    return bool(is_made) and "get_ipython" in names
+
+
+def with_shell(files: Mapping[str, str]) -> dict[str, str]:
+    """Return files by path, with the module that their scripts import."""
+    folders = {posixpath.dirname(path) for path, text in files.items() if _IMPORT in text.partition("\n")[0]}
+    text = Path(__file__).with_name(f"{_SHELL}.py").read_text("utf-8") if folders else ""
+    return {**files, **{posixpath.join(folder, f"{_SHELL}.py"): text for folder in folders}}
 
 
 def undefined_names(code: str) -> dict[str, int]:
-    """Return undefined names with the line of their first use.
+    """Return undefined names with the line of their first use. Empty if the code may define any name, by
+    ``from module import *`` or ``%run``."""
+    names, has_unknown = _undefined(code)
+    return {} if has_unknown else names
 
-    Empty if the code has ``from module import *``, since its names are unknown.
-    """
+
+class _Part:
+    """A cell of a script. `head` is the comment above it. Cells have a number in the messages of a notebook."""
+
+    def __init__(self, head: str, cell: CodeCell, *, number: int = 0, first_line: int = 1) -> None:
+        self.head = head
+        self.cell = cell
+        self.number = number
+        self.first_line = first_line
+        try:
+            self.made: CellCode = converted(cell.code, may_fail=MAY_FAIL in cell.tags)
+        except NotebookError as error:
+            raise self.error(error) from None
+
+    def error(self, error: NotebookError) -> NotebookError:
+        """Return an error of the cell with its place."""
+        line = int(str(error.details.get("line") or 1))
+        text = self.note(line, error.message)
+        return NotebookError(text, fix=error.fix, line=line + self.first_line - 1)
+
+    def note(self, line: int, what: str) -> str:
+        line += self.first_line - 1
+        if self.number:
+            return _("Cell {number}, line {line}: {what}").format(number=self.number, line=line, what=what)
+        return _("Line {line}: {what}").format(line=line, what=what)
+
+
+def _parts(cells: Sequence[CodeCell]) -> list[_Part]:
+    kept = [(number, cell) for number, cell in enumerate(cells, 1) if SKIPPED not in cell.tags]
+    return [_Part(_head(number, cell), cell, number=number) for number, cell in kept]
+
+
+def _head(number: int, cell: CodeCell) -> str:
+    """Return the comment above a cell, with its tags in jupytext's format: one of them marks hyperparameters."""
+    return f"# [{number}]" + (f" tags={json.dumps(cell.tags)}" if cell.tags else "")
+
+
+class _Parts:
+    """The cells of a script, together."""
+
+    def __init__(self, parts: Sequence[_Part]) -> None:
+        self.notes = [
+            part.note(line, _("`{what}` has no effect in a job and was omitted.").format(what=what))
+            for part in parts
+            for line, what in part.made.notes
+        ]
+        draws = any(_DRAWS.search(part.cell.code) for part in parts)
+        self.features = {name: None for part in parts for name in part.made.features}
+        lines: list[str] = []
+        # The cell of each line, and the line's number there.
+        places: list[tuple[_Part, int]] = []
+        for part in parts:
+            own = [*([part.head] if part.head else []), *part.made.text.split("\n")]
+            own += [f"{_END}()"] * draws + [""] * (part is not parts[-1])
+            places += [(part, number) for number, _line in enumerate(own, 0 if part.head else 1)]
+            lines += own
+        self.text = "\n".join(lines)
+        try:
+            compile(self.text, "script", "exec", dont_inherit=True)
+        except (SyntaxError, ValueError) as error:
+            part, line = places[min((getattr(error, "lineno", None) or 1) - 1, len(places) - 1)]
+            text = _("this is valid in its cell, but not with the cells above ({error}).").format(
+                error=getattr(error, "msg", error)
+            )
+            raise part.error(NotebookError(text, fix=_("Rename the variable."), line=line)) from None
+        lazy = "annotations" in self.features
+        self.missing, self.has_unknown_names = _undefined(expanded(self.text), annotations=not lazy)
+        for name in filter(_NUMBERED.fullmatch, self.missing):
+            part, line = places[min(self.missing[name], len(places)) - 1]
+            text = _("`{name}` is kept by a kernel only.").format(name=name)
+            raise part.error(NotebookError(text, fix=_("Assign the value to a variable."), line=line))
+        imports_ipython = any(re.search(r"^\s*(?:from|import)\s+IPython\b", part.cell.code, re.M) for part in parts)
+        used = {name for name in (*_KERNEL, *_SET_BY_SHELL) if self.missing.pop(name, None)}
+        self.imported = [name for name in (SHOW, RUN, _END) if f"{name}(" in self.text]
+        if used or imports_ipython or RUN in self.imported:
+            self.imported.append("get_ipython")
+
+    def header(self, more: str = "") -> str:
+        """Return the statements before the cells, in one line."""
+        features = f"from __future__ import {', '.join(self.features)}" if self.features else ""
+        names = _IMPORT + ", ".join(self.imported) if self.imported else ""
+        return "; ".join(filter(None, [features, names, more]))
+
+
+def _undefined(code: str, *, annotations: bool = True) -> tuple[dict[str, int], bool]:
+    """Return undefined names with the line of their first use, and whether the code may define any name.
+    `annotations`: those of functions, arguments and variables count."""
     try:
         tree = parse(code)
+        if not annotations:
+            tree = _Unannotated().visit(tree)
+            code = ast.unparse(tree)
+        top = symtable.symtable(code, "cell", "exec")
     except SyntaxError:
-        return {}
-    if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(tree)):
-        return {}
-    top = symtable.symtable(code, "cell", "exec")
+        return {}, True
+    by_magics = defined_by_magics(tree)
+    stars = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.names[0].name == "*")
     symbols = [one for table in _tables(top) for one in table.get_symbols() if table is top or one.is_global()]
     defined = {symbol.get_name() for symbol in symbols if symbol.is_assigned() or symbol.is_imported()}
     used = {symbol.get_name() for symbol in symbols if symbol.is_referenced()}
-    return _lines_of(code, used - defined - _BUILTINS)
+    names = used - defined - _BUILTINS - (by_magics or set()) - {SHOW, RUN, _END}
+    return _lines_of(tree, names), by_magics is None or any(True for _node in stars)
 
 
 def _tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
@@ -140,197 +248,29 @@ def _tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
         yield from _tables(child)
 
 
-def _lines_of(code: str, names: Collection[str]) -> dict[str, int]:
+class _Unannotated(ast.NodeTransformer):
+    """Removes annotations."""
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        return ast.arg(node.arg)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        node.annotation = ast.Constant(None)
+        return self.generic_visit(node)
+
+
+def _lines_of(tree: ast.AST, names: Collection[str]) -> dict[str, int]:
     """Return the line of the first use of each of these names, in the order of the lines."""
-    nodes = [node for node in ast.walk(parse(code)) if isinstance(node, ast.Name) and node.id in names]
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in names]
     lines: dict[str, int] = {}
     for node in sorted(nodes, key=lambda node: node.lineno):
         lines.setdefault(node.id, node.lineno)
     return lines
-
-
-def _plain(code: str, script: Script, first_line: int = 1) -> str:
-    """Return a cell's code with magics and shell commands replaced. `first_line` is the number of its first line."""
-    lines = code.split("\n")
-    top = next((n for n, line in enumerate(lines) if line.strip()), 0)
-    if (magic := re.match(r"%%(\w+)", lines[top].strip())) and magic[1] in _TRANSPARENT:
-        lines[top] = ""
-        return _plain("\n".join(lines), script, first_line)
-    try:
-        tree = parse(code)
-    except (SyntaxError, ValueError):
-        code = _without_magics(code, first_line)
-        tree = _parse(code, first_line)
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _ipython_call(node)]
-    statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    rewrite = _Rewrite(tree, first_line)
-    for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset), reverse=True):
-        code = _replace(code, call, rewrite.python(call, id(call) in statements))
-    script.notes += reversed(rewrite.notes)
-    _parse(code, first_line)
-    return code
-
-
-def _without_magics(code: str, first_line: int) -> str:
-    """Return the code with each magic and shell command converted by IPython to a call."""
-    from IPython.core.inputtransformer2 import TransformerManager
-
-    try:
-        return str(TransformerManager().transform_cell(code)).rstrip("\n")
-    except (SyntaxError, TokenError) as error:
-        raise _no_python(error, first_line) from None
-
-
-def _parse(code: str, first_line: int) -> ast.Module:
-    try:
-        compile(code, "cell", "exec")
-        return parse(code)
-    except (SyntaxError, ValueError) as error:  # ValueError: a NUL in the code
-        raise _no_python(error, first_line) from None
-
-
-def _no_python(error: Exception, first_line: int) -> NotebookError:
-    line = (getattr(error, "lineno", None) or 1) + first_line - 1
-    text = (getattr(error, "text", None) or "").strip()
-    message = str(getattr(error, "msg", error))
-    return NotebookError(
-        _("Line {line} is not valid Python: {text} ({error}).").format(line=line, text=text, error=message),
-        fix=_("Scripts have no running event loop: use asyncio.run(…).")
-        if "await" in message
-        else _("To run other programs than Python, submit a command: %pai submit --command '…'."),
-        line=line,
-    )
-
-
-def _ipython_call(node: ast.Call) -> str:
-    """Return the called method of IPython's shell, such as `system`; empty for other calls."""
-    if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
-        shell = node.func.value.func
-        if isinstance(shell, ast.Name) and shell.id == "get_ipython":
-            return node.func.attr
-    return ""
-
-
-def _replace(code: str, node: ast.expr, text: str) -> str:
-    """Return the code with the expression `node` replaced. Columns count UTF-8 bytes."""
-    lines = code.split("\n")
-    last = (node.end_lineno or node.lineno) - 1
-    head = lines[node.lineno - 1].encode()[: node.col_offset].decode()
-    lines[node.lineno - 1 : last + 1] = [head + text + lines[last].encode()[node.end_col_offset :].decode()]
-    return "\n".join(lines)
-
-
-class _Rewrite:
-    """Generates plain Python for the IPython calls of one cell."""
-
-    def __init__(self, tree: ast.Module, first_line: int) -> None:
-        self.notes: list[str] = []
-        self.first_line = first_line
-        self.names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-
-    def python(self, call: ast.Call, is_statement: bool) -> str:
-        method = _ipython_call(call)
-        words = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
-        line = call.lineno + self.first_line - 1
-        match method, *words:
-            case "system", command:
-                return f'__import__("subprocess").run({self.shell_text(command)}, shell=True)'
-            case "getoutput", command:
-                return self.output_of(command)
-            case "run_line_magic", name, _rest if name.startswith("%"):
-                raise NotebookError(
-                    _("Line {line}: %{magic} must be the first line of its cell.").format(line=line, magic=name)
-                )
-            case "run_line_magic", name, rest:
-                return self.line_magic(name, rest, line, is_statement)
-            case "run_cell_magic", name, rest, body:
-                return self.cell_magic(name, rest, body, line)
-        raise NotebookError(
-            _("Line {line} needs IPython, which scripts do not have: get_ipython().{method}.").format(
-                line=line, method=method
-            )
-        )
-
-    def line_magic(self, name: str, rest: str, line: int, is_statement: bool) -> str:
-        if name in _TRANSPARENT:
-            return re.sub(r"^(-\w+(\s+\d+)?\s+)*", "", rest) or "None"
-        if name in _SHELL_ALIASES:
-            return f'__import__("subprocess").run({self.shell_text(f"{name} {rest}")}, shell=True)'
-        if name in ("sx", "sc"):
-            return self.output_of(rest)
-        if equivalent := _EQUIVALENTS.get(name):
-            return equivalent(rest.strip())
-        if is_statement or name in _USELESS:
-            return self.left_out(f"%{name} {rest}", line)
-        raise NotebookError(
-            _("Line {line} uses the value of %{magic}, which scripts do not have.").format(line=line, magic=name)
-        )
-
-    def cell_magic(self, name: str, rest: str, body: str, line: int) -> str:
-        if name in _USELESS:
-            return self.left_out(f"%%{name}", line)
-        if name in _SHELLS:
-            shell = rest.split() if name == "script" else [name if name in ("bash", "sh") else "sh", *rest.split()]
-            return f'__import__("subprocess").run({shell!r}, input={body!r}, text=True)'
-        if name == "writefile":
-            append = rest.startswith("-a ")
-            path = rest.removeprefix("-a ").strip()
-            return f'open({path!r}, {"a" if append else "w"!r}, encoding="utf-8").write({body!r})'
-        raise NotebookError(
-            _("Line {line}: the cell magic %%{magic} cannot run in a job.").format(line=line, magic=name)
-        )
-
-    def output_of(self, command: str) -> str:
-        command = self.shell_text(command)
-        return f'__import__("subprocess").run({command}, shell=True, stdout=-1, text=True).stdout.splitlines()'
-
-    def left_out(self, what: str, line: int) -> str:
-        if not what.startswith(tuple(f"%{name}" for name in _OURS)):
-            self.notes.append(
-                _("Line {line}: `{what}` has no effect in a job and was omitted.").format(line=line, what=what.strip())
-            )
-        return "None"
-
-    def shell_text(self, command: str) -> str:
-        """Return a shell command as an expression, with IPython's ``{name}`` and ``$name`` substituted."""
-        parts: list[str] = []
-        for piece in filter(None, _EXPANDED.split(command)):
-            name = piece.strip("{}") if piece.startswith("{") else piece.removeprefix("$")
-            if piece in ("{{", "}}"):
-                parts.append(repr(piece[0]))
-            elif _EXPANDED.fullmatch(piece) and (piece[0] == "{" or name in self.names):
-                parts.append(f"str({name})")
-            else:
-                parts.append(repr(piece))
-        return " + ".join(parts) or "''"
-
-
-_EXPANDED = re.compile(r"(\{\{|\}\}|\{[A-Za-z_][\w.]*(?:\[[^\]{}]*\])?\}|\$[A-Za-z_]\w*)")
-
-
-def _env(rest: str) -> str:
-    if not rest:
-        return 'dict(__import__("os").environ)'
-    name, _equals, value = rest.partition("=") if "=" in rest else rest.partition(" ")
-    name, value = name.strip(), value.strip()
-    return (
-        f'__import__("os").environ.update({{{name!r}: {value!r}}})' if value else f'__import__("os").environ[{name!r}]'
-    )
-
-
-def _run(rest: str) -> str:
-    words = [word for word in rest.split() if not re.fullmatch(r"-[a-zA-Z]", word)]
-    return f'globals().update(__import__("runpy").run_path({words[0] if words else ""!r}))'
-
-
-_EQUIVALENTS = {
-    "cd": lambda rest: f'__import__("os").chdir(__import__("os").path.expanduser({rest or "~"!r}))',
-    "env": _env,
-    "pip": lambda rest: (
-        # The command: on this machine, it does not install into the interpreter.
-        f'__import__("subprocess").run(["pip", *{rest.split()!r}], check=True)'
-    ),
-    "pwd": lambda _rest: '__import__("os").getcwd()',
-    "run": _run,
-    "set_env": _env,
-}

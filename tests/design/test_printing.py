@@ -10,7 +10,13 @@ from .messages import ROOT
 
 PACKAGE = ROOT / "jupyter_pai"
 # Programs of their own: their output goes to a pipe or a log.
-PROGRAMS = ("backends", "engine/tensorboard/launcher.py", "jobs/provenance.py", "report.py")
+PROGRAMS = (
+    "backends",
+    "engine/tensorboard/launcher.py",
+    "jobs/provenance.py",
+    "report.py",
+    "source/jupyter_pai_shell.py",
+)
 # It prints; and the user's own shell in a job, which must control the terminal.
 ALLOWED = ("client/printing.py", "commands/remote_shell.py")
 NAMES = {"print", "input", "getpass", "pprint"}

@@ -281,7 +281,7 @@ _FIGURES = "backends/runtime/plots"
 _TRAVELS = (
     *("report.py", "jobs/events.py", "jobs/metrics/points.py"),
     *(f"core/{name}.py" for name in ("contract", "errors", "i18n", "text")),
-    *(f"source/{name}.py" for name in ("dataframes", "entry_point", "magic_line", "notebook", "script")),
+    *(f"source/{name}.py" for name in ("cell_code", "dataframes", "entry_point", "magic_line", "notebook", "script")),
     *(f"backends/runtime/{name}.py" for name in ("in_place", "launcher", "magics", "recorded_output")),
 )
 _TRAVELS_WITH_NOTEBOOKS = (

@@ -156,11 +156,11 @@ class _Code:
             file = Path(self.folder, path)
             self._count(file.stat().st_size if file.suffix != ".ipynb" else 0)
             if file.suffix == ".ipynb":
-                return script.from_cells(notebook.read(file)).text
+                return script.readable(notebook.read(file))
             with tokenize.open(file) as text:
                 return text.read()
         self._count(len(self.files[path]))
-        return self.files[path]
+        return script.readable_text(self.files[path])
 
     def _count_nodes(self, module: Module) -> None:
         self.nodes += len(module.nodes)

@@ -10,8 +10,11 @@ import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
+from jupyter_pai.source import script as scripts
+from jupyter_pai.source.notebook import CodeCell
 
 from ...conftest import submit, until
+from .test_notebook_jobs import run, write
 
 PLOTS = """
 import os, sys, time
@@ -41,6 +44,22 @@ def test_shown_figures_are_kept_while_the_job_runs(engine: EmbeddedClient, folde
     (tmp_path / "go").touch()
     assert job.wait().status == "succeeded"
     assert job.read_file("figure-1.png", "figures").startswith(b"\x89PNG")
+
+
+@pytest.mark.slow("kernel")
+def test_figures_of_notebooks_are_kept(engine: EmbeddedClient, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook and the script of it keep the same figures: that of each cell, shown or not."""
+    cells = "import matplotlib.pyplot as plt\nplt.plot([1, 2]);", "plt.plot([3, 1])\nplt.show()\nplt.plot([2]);", "1"
+    write(folder / "a.ipynb", *cells)
+    jobs = [run(engine, folder, "a.ipynb", monkeypatch)]
+    text = scripts.from_cells([CodeCell("", code) for code in cells]).text
+    jobs.append(
+        submit(engine, folder=folder, entry_point="a.py", source={"folder": str(folder), "files": {"a.py": text}})
+    )
+    for job in jobs:
+        assert job.wait().status == "succeeded", job.logs()
+        assert figures(job) == ["figure-1.png", "figure-2.png", "figure-3.png"]
+        assert job.read_file("figure-3.png", "figures").startswith(b"\x89PNG")
 
 
 @pytest.mark.slow("cases", first=1)

@@ -18,7 +18,7 @@ from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.source import script as scripts
 from jupyter_pai.source.notebook import CodeCell
 
-from ...conftest import script, submit
+from ...conftest import submit
 from .test_notebook_jobs import run, write
 
 TINY = "tiny_pai_packages"
@@ -99,9 +99,9 @@ def test_script_of_a_notebook_and_command_install_into_it(
 ) -> None:
     options = f"--no-index --find-links {wheels}"
     for magic in ("!pip", "%pip"):
-        codes = (f"{magic} install {options} {TINY}", f"import {TINY}\nprint({TINY}.version)")
-        script(folder, scripts.from_cells([CodeCell("", code) for code in codes]).text)
-        handle = submit(engine, folder=folder, entry_point="train.py")
+        codes = (f'{magic} install {options} "{TINY}>=1"', f"import {TINY}\nprint({TINY}.version)")
+        text = scripts.from_cells([CodeCell("", code) for code in codes]).text
+        handle = submit(engine, entry_point="train.py", source={"files": {"train.py": text}})
         check_end(handle, home)
         assert handle.logs().endswith("2\n")
     command = f"pip list > before && pip install -q {options} {TINY} && python -c 'import {TINY}'"
@@ -145,8 +145,8 @@ def test_conda_is_refused_with_the_fix(
     handle = run(engine, folder, "a.ipynb", monkeypatch)
     check_end(handle, home)
     assert handle.logs().count("`conda` would change the environment of your kernel. Pass --requirement instead.") == 2
-    script(folder, scripts.from_cells([CodeCell("", "%conda update x")]).text)
-    assert "--requirement" in submit(engine, folder=folder, entry_point="train.py").wait().logs()
+    files = {"train.py": scripts.from_cells([CodeCell("", "%conda update x")]).text}
+    assert "--requirement" in submit(engine, entry_point="train.py", source={"files": files}).wait().logs()
     assert (tmp_path / "calls").read_text() == "conda list\n"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -124,6 +125,43 @@ def test_notebooks_named_by_a_command_are_read(folder: Path) -> None:
     (file,) = look(folder, command="papermill broken.ipynb out.ipynb").files
     assert "save" not in file.problem
     assert "not a valid notebook" in file.problem
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "await f()",
+        "%time y = 2",
+        "%%bash\nls",
+        "y = (",
+        "!ls {x}",
+        "%%time\ny = 1",
+        "from __future__ import annotations",
+        "ls",
+    ],
+)
+def test_cell_hides_no_hyperparameters_of_another(folder: Path, other: str) -> None:
+    codes = [("lr = 0.1  # rate", "parameters"), (other,), ("config = {'depth': 3}",), (f"{other}\nconfig['depth']",)]
+    cells = [{"cell_type": "code", "source": code, "metadata": {"tags": tags}} for code, *tags in codes]
+    (folder / "work.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
+    result = look(folder, entry_point="work.ipynb")
+    found = [(one.name, one.default, one.line) for one in result.hyperparameters]
+    assert found == [("lr", "0.1", 2), ("depth", "3", 4 + other.count("\n") + 4)]
+    assert not any(file.problem for file in result.files)
+
+
+def test_hyperparameters_of_a_timed_cell_are_found(folder: Path) -> None:
+    timed = f"%%time\n{dedent(PARSER.format(name='width'))}"
+    assert names(look(folder, entry_point="a.py", files={"a.py": scripts.from_cell(timed).text})) == ["width"]
+    waits = f"{dedent(PARSER.format(name='height'))}\nimport asyncio\nawait asyncio.sleep(0)"
+    assert names(look(folder, entry_point="a.py", files={"a.py": scripts.from_cell(waits).text})) == ["height"]
+
+
+def test_main_function_of_a_shown_call_is_read(folder: Path) -> None:
+    code = "import typer\ndef main(rate: float = 0.5) -> None:\n    pass\ntyper.run(main)"
+    made = scripts.from_cell(code).text
+    assert "_pai_show(typer.run(main))" in made
+    assert names(look(folder, entry_point="a.py", files={"a.py": made})) == ["rate"]
 
 
 def test_unreadable_file_is_named_and_others_are_read(folder: Path) -> None:
