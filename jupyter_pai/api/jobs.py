@@ -280,17 +280,17 @@ def _with_notebook_path(context: Context, request: SubmitRequest) -> SubmitReque
 
 @endpoint("GET", "/jobs/{job}")
 async def show(
-    context: Context, job: str, refresh: Annotated[bool, "Poll the platform, if the state is old."] = True
+    context: Context,
+    job: str,
+    refresh: Annotated[bool, "Poll the platform, if the state is old."] = True,
+    wait: Annotated[int, "Seconds to wait for the end of the job, up to 30.", range(31)] = 0,
 ) -> JobReply:
     """Get a job by its id, the beginning of its id, its name, or `last`."""
     await context.service.watcher.wait_first_poll()
-    record = context.service.store.jobs.find(job)
-    if refresh:
-        context.service.watcher.request_refresh(record.id)
-    git = context.service.provenance(record).git
+    record = await context.service.wait(context.service.store.jobs.find(job), wait, refresh=refresh)
     return context.service.describe(record) | {
         "instances": instances(context.service.home.job(record.id).log, record.spec.instance_names),
-        "git": git and git.model_dump(),
+        "git": (git := context.service.provenance(record).git) and git.model_dump(),
     }
 
 

@@ -70,7 +70,7 @@ ROUTES: dict[str, Route] = {
     ),
     "submit": Route("POST", "/jobs", body="SubmitRequest", reply="Submitted"),
     "delete": Route("DELETE", "/jobs/{job}", {"force": bool}, reply="JobView"),
-    "show": Route("GET", "/jobs/{job}", {"refresh": bool}, reply="JobView"),
+    "show": Route("GET", "/jobs/{job}", {"refresh": bool, "wait": int}, reply="JobView"),
     "code": Route("GET", "/jobs/{job}/code", reply="JobCode"),
     "copies": Route("GET", "/jobs/{job}/copies", reply="Copies"),
     "diff": Route("GET", "/jobs/{job}/diff/{other}", reply="Comparison"),

@@ -37,6 +37,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..core.errors import EngineError, NotFound, PaiError, UsageError
 from ..core.i18n import _
 from ..engine.service import JobService
+from ..engine.watcher.waiting import pause
 from ..jobs.instances import Instance, instances_to_json
 from ..jobs.job import Job, JobStatus
 from ..jobs.logs.file import decode_prefix, instances
@@ -181,7 +182,7 @@ async def _jobs(service: JobService, subscription: Subscribe) -> AsyncIterator[d
 async def _job(service: JobService, subscription: Subscribe) -> AsyncIterator[dict[str, Any]]:
     job = service.store.jobs.find(subscription.job)
     last: dict[str, Any] = {}
-    with service.watcher.watch(job.id):
+    with service.watcher.watch(job.id) as end:
         while True:
             now = _with_instances(service, job)
             if now != last:
@@ -189,7 +190,7 @@ async def _job(service: JobService, subscription: Subscribe) -> AsyncIterator[di
                 last = now
             if job.status.ended:
                 break
-            await asyncio.sleep(_POLL_INTERVAL)
+            await pause(end, _POLL_INTERVAL)
             job = service.store.jobs.get(job.id)
     while subscription.stay:
         await asyncio.sleep(_ENDED_POLL_INTERVAL)
@@ -205,7 +206,7 @@ def _with_instances(service: JobService, job: Job) -> dict[str, Any]:
 async def _instances(service: JobService, subscription: Subscribe) -> AsyncIterator[dict[str, Any]]:
     job = service.store.jobs.find(subscription.job)
     last: Sequence[Instance] | None = None
-    with service.watcher.watch(job.id, details=False):
+    with service.watcher.watch(job.id, details=False) as end:
         while True:
             # Read before the instances: those of a finished job are complete.
             ended = service.watcher.has_ended(job.id)
@@ -215,7 +216,7 @@ async def _instances(service: JobService, subscription: Subscribe) -> AsyncItera
                 last = now
             if ended:
                 return
-            await asyncio.sleep(_INSTANCES_POLL_INTERVAL)
+            await pause(end, _INSTANCES_POLL_INTERVAL)
 
 
 async def _log(service: JobService, subscription: Subscribe) -> AsyncIterator[dict[str, Any]]:

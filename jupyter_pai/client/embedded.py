@@ -39,6 +39,7 @@ class EmbeddedClient(Client):
     def close(self) -> None:
         """Stop the engine. Jobs continue."""
         self._wait(self._context.service.close())
+        self._wait(_cancel_calls())
         self._wait(self._loop.shutdown_default_executor())  # Requests to a storage run in threads.
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -73,6 +74,14 @@ class EmbeddedClient(Client):
         except BaseException:
             future.cancel()
             raise
+
+
+async def _cancel_calls() -> None:
+    """Cancel the calls of other threads that still wait, such as for the end of a job."""
+    calls = asyncio.all_tasks() - {asyncio.current_task()}
+    for call_ in calls:
+        call_.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)
 
 
 async def _next(chunks: Any) -> Any:

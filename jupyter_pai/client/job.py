@@ -31,8 +31,8 @@ _ENDED = ("succeeded", "failed", "stopped", "lost")
 _TAIL_LINES, _TAIL_BYTES = 20, 1 << 16
 # Points per metric in a sparkline.
 _POINTS = 1000
-# Seconds between two polls of a job's status.
-_POLL_INTERVAL = 0.2
+# Seconds between two polls of a job's status, and for which a request waits for its end.
+_POLL_INTERVAL, _LONGEST_WAIT = 0.2, 30
 # Files per page when listing a channel.
 _PAGE = 500
 # Attempts to find a server again after the connection broke.
@@ -80,10 +80,10 @@ class JobHandle:
         """The job's complete record, as JSON values."""
         return dict(self._current(complete=True))
 
-    def _current(self, *, complete: bool = False, refresh: bool = True) -> dict[str, Any]:
+    def _current(self, *, complete: bool = False, refresh: bool = True, wait: int = 0) -> dict[str, Any]:
         """Return the current record. `complete`: with the fields that an item of a list lacks."""
         if self._job["status"] not in _ENDED or (complete and "spec" not in self._job):
-            self._job = self._call("show", refresh=refresh)
+            self._job = self._call("show", refresh=refresh, wait=wait)
         return self._job
 
     @property
@@ -196,13 +196,16 @@ class JobHandle:
                 if isinstance(write, LogPrinter):
                     write.finish()
         until = float("inf") if timeout is None else time.monotonic() + timeout
-        while (job := self._current(refresh=refresh))["status"] not in _ENDED:
+        while True:
+            begun = time.monotonic()
+            job = self._current(refresh=refresh, wait=int(max(min(until - begun, _LONGEST_WAIT), 0)))
+            if job["status"] in _ENDED:
+                return self
             if time.monotonic() > until:
                 raise TimeoutError(
                     _("Job {job} is still {status}.").format(job=self.id, status=summary.status_word(job["status"]))
                 )
-            time.sleep(_POLL_INTERVAL)
-        return self
+            time.sleep(max(begun + _POLL_INTERVAL - time.monotonic(), 0))  # An earlier server replies at once.
 
     def stop(self) -> JobHandle:
         """Request that the job stops. Returns at once."""

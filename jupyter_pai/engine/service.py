@@ -6,6 +6,7 @@ Server, kernel and command line all use it. Its methods are coroutines; blocking
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -47,6 +48,7 @@ from .watcher.loop import Watcher
 from .watcher.second_jobs import SecondJobs
 from .watcher.stopping import report_on, stop_job
 from .watcher.timings import Timings
+from .watcher.waiting import pause
 from .workflows.active_runs import ActiveRuns
 
 if TYPE_CHECKING:
@@ -277,7 +279,7 @@ class JobService:
 
         If more than `latest` bytes are available at once, only their last lines are sent.
         """
-        with self.watcher.watch(job.id, details=False):
+        with self.watcher.watch(job.id, details=False) as end:
             while True:
                 # Read before the log: the log of a finished job is complete.
                 ended = self.watcher.has_ended(job.id)
@@ -289,7 +291,7 @@ class JobService:
                     offset = log.from_latest(offset, latest) if latest else offset
                 if ended:
                     return
-                await asyncio.sleep(self.timings.watched)
+                await pause(end, self.timings.watched)
 
     async def follow_metrics(
         self,
@@ -306,7 +308,7 @@ class JobService:
         a metric with another source starts again. `system` adds resource usage.
         """
         at, known, complete = dict(counts), dict(sources or {}), False
-        with self.watcher.watch(job.id):
+        with self.watcher.watch(job.id) as end:
             while True:
                 ended = self.watcher.has_ended(job.id)
                 metrics = self.metrics(job, system=system)
@@ -320,7 +322,7 @@ class JobService:
                     # Data that is still fetched, or that the platform has kept until now.
                     await self.watcher.ensure_fresh(self.store.jobs.get(job.id), details=True)
                 else:
-                    await asyncio.sleep(self.timings.watched)
+                    await pause(end, self.timings.watched)
 
     async def follow_events(self, after: int) -> AsyncIterator[list[JobEvent]]:
         """Stream the events of jobs after the event `after`."""
@@ -329,19 +331,19 @@ class JobService:
                 after = events[-1].id
                 yield events
             else:
-                await asyncio.sleep(_EVENTS_INTERVAL)
+                await pause(self.watcher.next_end, _EVENTS_INTERVAL)
 
-    async def wait(self, job: Job, timeout: float | None = None) -> Job:
-        """Wait until a job has finished, and return it.
-
-        Raises:
-            TimeoutError: after `timeout` seconds.
-        """
-        async with asyncio.timeout(timeout):
-            with self.watcher.watch(job.id, details=False):
-                while not self.watcher.has_ended(job.id):
-                    await asyncio.sleep(self.timings.watched)
-        return self.watcher.current(self.store.jobs.get(job.id))
+    async def wait(self, job: Job, seconds: float, *, refresh: bool = True) -> Job:
+        """Wait until a job has ended, at most `seconds`, and return it. With `refresh`, its platform is polled if the
+        state is old, not as often as for a watched job."""
+        end = time.monotonic() + seconds
+        while not self.watcher.has_ended(job.id):
+            if refresh:
+                self.watcher.request_refresh(job.id)
+            if time.monotonic() >= end:
+                break
+            await pause(self.watcher.next_end, min(_EVENTS_INTERVAL, max(end - time.monotonic(), 0)))
+        return self.store.jobs.get(job.id)
 
     async def stop(self, word: str) -> Job:
         """Request the end of a job, which follows later. Does nothing if it has finished.

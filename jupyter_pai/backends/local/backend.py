@@ -185,10 +185,7 @@ class LocalBackend(Backend):
         reports = {remote_id: self._report(self.home.job(remote_id)) for remote_id in remote_ids}
         for remote_id, report in reports.items():
             if report.status.ended:
-                folder = self.home.job(remote_id)
-                if left := await asyncio.to_thread(_end_orphans, folder):
-                    reports[remote_id] = replace(report, reason=report.reason + " " + left)
-                await asyncio.to_thread(working_files.keep, folder)
+                reports[remote_id] = await asyncio.to_thread(_completed, self.home.job(remote_id), report)
         return reports
 
     async def instances(self, remote_id: str) -> Sequence[Instance]:
@@ -308,6 +305,13 @@ def _cut_short(folder: JobFolder, is_stopped: bool, started_at: object) -> Repor
         status, reason = NEVER_STARTED, _("The job was never started: the server ended while it was being submitted.")
     trouble = read_text(folder.path / "supervisor.log").strip().rpartition("\n")[2]
     return Report(JobStatus.FAILED, status, reason + " " + trouble if trouble else reason)
+
+
+def _completed(folder: JobFolder, report: Report) -> Report:
+    """End the remaining processes of a finished job and keep its files. Return the report with a text about them."""
+    left = _end_orphans(folder)
+    working_files.keep(folder)
+    return replace(report, reason=report.reason + " " + left) if left else report
 
 
 def _end_orphans(folder: JobFolder) -> str:

@@ -61,8 +61,8 @@ class Watcher:
         # Jobs whose poll results are being processed. The next poll skips them.
         self._busy: dict[str, asyncio.Task[None]] = {}
         self._log = ErrorLog(_log)
-        # The ends of the jobs of this machine for which callers wait.
-        self._exits = Exits(lambda job_id: asyncio.create_task(self._poll_ended(job_id)))
+        # The ends of the jobs of this machine, whichever process watches them.
+        self._exits = Exits(storages.profiles, lambda ended: self.poll_once(0, ended), self._log)
         self._finishing = Finishing(self.recorder, self.backend_of, self._log)
         # Running polls by profile.
         self._polls: dict[str, asyncio.Task[None]] = {}
@@ -91,12 +91,11 @@ class Watcher:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         self.recorder.stop()
-        self._exits.close()
         for task in self._polls.values():
             task.cancel()
         for watch in self._watches.values():
             watch.cancel()
-        tasks = (*self._polls.values(), *self._finishing.cancel(), *self._busy.values())
+        tasks = (*self._exits.close(), *self._polls.values(), *self._finishing.cancel(), *self._busy.values())
         await asyncio.gather(*tasks, return_exceptions=True)
         self.recorder.close()
         for watch in self._watches.values():
@@ -166,6 +165,11 @@ class Watcher:
                 watch.next_poll = min(watch.next_poll, watch.last_poll + self.timings.refresh)
             self._wake.set()
             yield ended
+
+    @property
+    def next_end(self) -> asyncio.Event:
+        """Set at the next end of any job."""
+        return self._waiting.next_end
 
     def request_refresh(self, job_id: str, *, stays: bool = False) -> None:
         """Poll a job again if its data is old. With `stays`, keep it fresh for some seconds."""
@@ -271,8 +275,6 @@ class Watcher:
             active = [w.job.remote_id or w.job.id for w in watches if w.job.remote_id not in final]
             reports = final | (await backend.poll(active) if active else {})
             for watch in watches:
-                if not is_remote and watch.job.id in self._waiting.watchers:
-                    self._exits.add(watch.job.id, backend.exit_of)
                 lost = Report(JobStatus.LOST, reason=_("The platform no longer has the job."))
                 report = reports.get(watch.job.remote_id or watch.job.id, lost)
                 report = await watch.remote.secrets.report(report) if is_remote else report
@@ -289,17 +291,6 @@ class Watcher:
             del self._polls[profile]
         if tasks:
             await asyncio.wait(tasks)
-
-    async def _poll_ended(self, job_id: str) -> None:
-        """Poll a job whose process has ended, after the running poll of its profile."""
-        while watch := self._watches.get(job_id):
-            profile = watch.job.profile
-            running = self._busy.get(job_id) or self._polls.get(profile)
-            if not running:
-                if watch.is_owned:
-                    self._polls[profile] = asyncio.create_task(self._poll_profile(profile, [watch]))
-                return
-            await asyncio.wait([running])
 
     def _set_next_poll(self, backend: Backend, watch: WatchedJob, jobs: int) -> None:
         """Schedule the next poll of a job, one of `jobs` that are polled together now."""
@@ -351,6 +342,8 @@ class Watcher:
                 return
             trouble = await asyncio.to_thread(write_error, self.home.path)
             watch.is_unstored = report.status.ended and trouble is not None
+            if watch.is_unstored:
+                self._waiting.end(watch.job.id)
             self._log(error)  # An unreadable job must not block others.
         finally:
             del self._busy[watch.job.id]
@@ -397,4 +390,5 @@ class Watcher:
         if not is_owner and job_id in self._waiting.watchers:
             watch.mark_watched()
         watch.is_owned = is_owner
+        self._exits.add(watch.job)
         return is_owner

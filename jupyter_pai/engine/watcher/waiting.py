@@ -1,13 +1,16 @@
-"""The callers of this process that wait for jobs or look at them."""
+"""The callers of this process that wait for jobs or look at them, and how the end of a job wakes them."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-__all__ = ["Waiting"]
+__all__ = ["Waiting", "pause"]
+
+# The shortest pause in seconds: an end that could not be stored yet does not keep the event loop busy.
+_SHORTEST = 0.001
 
 
 class Waiting:
@@ -18,6 +21,8 @@ class Waiting:
         # Those of the watchers that look at events, metrics or resource usage.
         self.viewers = Counter[str]()
         self._ends: dict[str, asyncio.Event] = {}
+        # Set at the next end of a job, and replaced then.
+        self.next_end = asyncio.Event()
 
     @contextmanager
     def count(self, job_id: str, *, details: bool) -> Iterator[asyncio.Event]:
@@ -36,6 +41,16 @@ class Waiting:
                 del self._ends[job_id]
 
     def end(self, job_id: str) -> None:
-        """Wake the callers of a job that has ended."""
+        """Wake the callers of a job that has ended, and those of the next end."""
         if event := self._ends.get(job_id):
             event.set()
+        self.next_end.set()
+        self.next_end = asyncio.Event()
+
+
+async def pause(ended: asyncio.Event, seconds: float) -> None:
+    """Wait for an end, at most `seconds`."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await asyncio.sleep(_SHORTEST)
+            await ended.wait()
