@@ -176,10 +176,10 @@ class _ListedJob(TrainingJob):
     def _is_imported(self) -> bool:
         return "id" in self._job
 
-    def _current(self, *, complete: bool = False, refresh: bool = True) -> dict[str, Any]:
+    def _current(self, *, complete: bool = False, refresh: bool = True, wait: int = 0) -> dict[str, Any]:
         if not self._is_imported:
             self._job = TrainingJob.get(self._job["remote_id"], self._session)._job
-        return super()._current(complete=complete, refresh=refresh)
+        return super()._current(complete=complete, refresh=refresh, wait=wait)
 
     @property
     def id(self) -> str:
