@@ -33,10 +33,8 @@ _TAIL_LINES, _TAIL_BYTES = 20, 1 << 16
 _POINTS = 1000
 # Seconds between two polls of a job's status, and for which a request waits for its end.
 _POLL_INTERVAL, _LONGEST_WAIT = 0.2, 30
-# Files per page when listing a channel.
-_PAGE = 500
-# Attempts to find a server again after the connection broke.
-_RECONNECTS = 10
+# Files per page when listing a channel; attempts to find a server again after the connection broke.
+_PAGE, _RECONNECTS = 500, 10
 
 
 class JobHandle:
@@ -197,15 +195,13 @@ class JobHandle:
                     write.finish()
         until = float("inf") if timeout is None else time.monotonic() + timeout
         while True:
-            begun = time.monotonic()
-            job = self._current(refresh=refresh, wait=int(max(min(until - begun, _LONGEST_WAIT), 0)))
-            if job["status"] in _ENDED:
+            wait = int(max(min(until - time.monotonic(), _LONGEST_WAIT), 0))
+            if (job := self._current(refresh=refresh, wait=wait))["status"] in _ENDED:
                 return self
             if time.monotonic() > until:
-                raise TimeoutError(
-                    _("Job {job} is still {status}.").format(job=self.id, status=summary.status_word(job["status"]))
-                )
-            time.sleep(max(begun + _POLL_INTERVAL - time.monotonic(), 0))  # An earlier server replies at once.
+                status = summary.status_word(job["status"])
+                raise TimeoutError(_("Job {job} is still {status}.").format(job=self.id, status=status))
+            time.sleep(_POLL_INTERVAL)  # A server of an earlier version replies at once.
 
     def stop(self) -> JobHandle:
         """Request that the job stops. Returns at once."""
