@@ -236,10 +236,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def submit(engine: Client, command: str = "", folder: Path | None = None, **spec: Any) -> JobHandle:
-    """Submit a command, or a script of a folder."""
+    """Submit a command, or a script of a folder. `confirmed` answers questions with yes."""
+    confirmed = spec.pop("confirmed", False)
     source = {"folder": str(folder)} if folder else {"files": {"nothing.txt": ""}}
     fields = {"name": "test", "source": source, "command": command} | spec
-    return JobHandle(engine.submit(fields)["job"], engine)
+    return JobHandle(engine.submit(fields, confirmed=confirmed)["job"], engine)
 
 
 def script(folder: Path, text: str, name: str = "train.py") -> Path:

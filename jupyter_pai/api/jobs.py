@@ -373,8 +373,7 @@ async def label(context: Context, job: str, body: Labels) -> JobReply:
 @endpoint("GET", "/jobs/{job}/code")
 async def code(context: Context, job: Job) -> Annotated[Json, Schema(JobCodeReply)]:
     """Get a job's spec as a notebook cell, a command line, Python and JSON, and the document of its platform."""
-    # Without a generated output path.
-    spec = job.spec.model_copy(update=lineage.unfilled(job.spec, job.name, None))
+    spec = lineage.as_given(job, context.service.profiles)
     kept = context.service.home.job(job.id).document
     document = await asyncio.to_thread(_text, kept)
     return {**(await asyncio.to_thread(recipe, spec))._asdict(), "document": document}

@@ -55,6 +55,7 @@ class Capability(StrEnum):
     TERMINAL = "terminal"  # opens terminals in running instances
     NOTEBOOKS = "notebooks"  # runs notebooks cell by cell; other backends run their code as a script
     REGISTRY = "registry"  # keeps models with versions
+    OUTPUT_FOLDERS = "output_folders"  # the platform makes a folder for each job in an output path
     USAGE_UNITS = "usage_units"  # resource samples are in cores, bytes and percent; other platforms document no units
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+import secrets
+from collections.abc import Mapping, Set
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,14 @@ from typing import Any
 from ..backends.base import Capability
 from ..config.settings import ProfileSettings
 from ..core.errors import Conflict, SpecError
-from ..core.file_uri import local_path
+from ..core.file_uri import local_path, uri_of
 from ..core.i18n import _
 from ..core.text import closest
 from ..jobs import names as job_name
-from ..jobs.job import Job
+from ..jobs.job import Job, now
 from ..jobs.spec import JobSpec, parse_spec
 from ..jobs.state_dir import Home
+from ..jobs.store.store import Store
 from .data.channels import open_channel
 from .data.storages import Storages
 from .profiles import Profiles
@@ -89,8 +91,10 @@ def rerun_request(earlier: Job, rerun: Rerun, profiles: Profiles) -> SubmitReque
     changes = {"name": job_name.generate_name(job_name.base_name(earlier.name))} | rerun.changes
     profile = "" if rerun.backend else earlier.profile
     spec = changed(earlier.spec.model_copy(update={"profile": profile}), changes)
-    before = profiles.settings().profiles.get(earlier.profile) if spec.profile != earlier.profile else None
-    update = unfilled(spec, earlier.name, before.settings if before else None)
+    before = profiles.settings().profiles.get(earlier.profile)
+    update = unfilled(
+        spec, earlier.name, before.settings if before else None, all_of_them=spec.profile != earlier.profile
+    )
     update = {field: value for field, value in update.items() if field not in changes}
     needs = attrgetter("profile", "cpu", "gpu", "memory")
     selects = spec.is_sized and Capability.SIZES in profiles.capabilities(earlier.backend)
@@ -106,22 +110,57 @@ def rerun_request(earlier: Job, rerun: Rerun, profiles: Profiles) -> SubmitReque
     )
 
 
-def unfilled(spec: JobSpec, name: str, defaults: ProfileSettings | None) -> dict[str, Any]:
-    """Return resets for the fields that a profile filled in for a job of that name. `defaults` are the profile's
-    settings; None resets only the output path."""
-    update: dict[str, Any] = {"output_path": ""} if is_generated(spec.output_path, name) else {}
-    for field in ("image", "instance_type"):
-        if defaults and getattr(spec, field) == getattr(defaults, f"default_{field}"):
+def unfilled(spec: JobSpec, name: str, profile: ProfileSettings | None, *, all_of_them: bool = True) -> dict[str, Any]:
+    """Return the fields of a spec as the user set them, which were filled in for a job of that name. `profile` are the
+    settings of its profile, if it still exists. Without `all_of_them`, only the output path."""
+    update: dict[str, Any] = {}
+    if base := base_of(spec.output_path, name):
+        default = profile.default_output if profile else ""
+        update["output_path"] = "" if base.rstrip("/") == default.rstrip("/") else base
+    for field in ("image", "instance_type") if profile and all_of_them else ():
+        if getattr(spec, field) == getattr(profile, f"default_{field}"):
             update[field] = ""
     return update
 
 
-def is_generated(output_path: str, name: str) -> bool:
-    """Return whether an output path was generated for a job of that name."""
-    return bool(re.search(rf"/{re.escape(path_name(name))}-\d{{14}}-[0-9a-f]{{6}}/$", output_path))
+def as_given(job: Job, profiles: Profiles) -> JobSpec:
+    """Return the spec of a job with the output path of its user."""
+    profile = profiles.settings().profiles.get(job.profile)
+    update = unfilled(job.spec, job.name, profile.settings if profile else None, all_of_them=False)
+    return job.spec.model_copy(update=update)
 
 
-def path_name(name: str) -> str:
+def own_output_path(spec: JobSpec, default: str, capabilities: Set[Capability]) -> str:
+    """Return the folder for the outputs of a new job: one of its own in the output path of the spec, or in the default
+    one. Empty without either. In the layout `code`, and where the platform itself makes such a folder, it is the output
+    path of the spec."""
+    if spec.output_path and (spec.layout == "code" or Capability.OUTPUT_FOLDERS in capabilities):
+        return spec.output_path
+    base, stamp = spec.output_path or default, f"{now():%Y%m%d%H%M%S}-{secrets.token_hex(3)}"
+    return f"{base.rstrip('/')}/{_path_name(spec.name)}-{stamp}/" if base else ""
+
+
+def base_of(output_path: str, name: str) -> str:
+    """Return the folder that has the own output folder of a job of that name; empty if the path is another one."""
+    found = re.search(rf"/{re.escape(_path_name(name))}-\d{{14}}-[0-9a-f]{{6}}/$", output_path)
+    return output_path[: found.start() + 1] if found else ""
+
+
+def overwritten(spec: JobSpec, store: Store, workflow: str, capabilities: Set[Capability]) -> str:
+    """Return the question whether the outputs of an earlier job may be overwritten, as the user named their folder for
+    both jobs; empty if there is none. Jobs of the same run of a workflow may share a folder. Blocks."""
+    named = [*spec.outputs.values()]
+    if spec.layout == "code" and spec.output_path and Capability.OUTPUT_FOLDERS not in capabilities:
+        named += [f"{spec.output_path.rstrip('/')}/{channel}" for channel in spec.channels]
+    folders = {uri_of(uri) if os.path.isabs(uri) else uri for uri in named}
+    if not folders or not (job := store.jobs.with_outputs([uri.rstrip("/") for uri in folders], workflow)):
+        return ""
+    shared = next(uri for uri in job.outputs.values() if uri.rstrip("/") in {one.rstrip("/") for one in folders})
+    text = _("The outputs of {job} are in {uri}, and may be overwritten.")
+    return text.format(job=job.id, uri=shared)
+
+
+def _path_name(name: str) -> str:
     """Return a job's name as a path segment."""
     return re.sub(r"[^\w.-]+", "_", name).strip(".") or "job"
 

@@ -8,7 +8,6 @@ the job.
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -235,7 +234,8 @@ class Submitter:
         return await self.keys.run("packed", request.key, self._submit_packed(request, code, origin))
 
     async def _submit_packed(self, request: SubmitRequest, code: PackedCode, origin: Mapping[str, str]) -> Job:
-        plan = replace(await self.check(request), origin=origin, code=code)
+        plan = (await self._check(replace(self._resolve(request), origin=origin))).validated()
+        plan = replace(plan, code=code)
         plan.check_policy(plan.policy)
         plan.check_confirmed()
         return await self._start(plan)
@@ -254,9 +254,7 @@ class Submitter:
         capabilities = self.profiles.capabilities(profile.backend)
         spec, notes = script_for_notebook(request, profile.backend, capabilities)
         update: dict[str, Any] = {"profile": profile.name, "image": spec.image or defaults.default_image}
-        if defaults.default_output and not spec.output_path:
-            stamp = f"{now():%Y%m%d%H%M%S}-{secrets.token_hex(3)}"
-            update["output_path"] = f"{defaults.default_output.rstrip('/')}/{lineage.path_name(spec.name)}-{stamp}/"
+        update["output_path"] = lineage.own_output_path(spec, defaults.default_output, capabilities)
         spec = settings.policy.filled(spec, defaults)
         if not (spec.is_sized and Capability.SIZES in capabilities):
             update["instance_type"] = spec.instance_type or defaults.default_instance_type
@@ -301,6 +299,9 @@ class Submitter:
             check = check.paid(spec, backend.run_time_limit(spec), getattr(backend.settings, "price_limit", None))
         if Capability.RUNS_HERE not in backend.capabilities and (lost := lost_outputs(backend, spec)):
             check = replace(check, questions=(*check.questions, lost))
+        capabilities, workflow = backend.capabilities, plan.origin.get("workflow", "")
+        if shared := await asyncio.to_thread(lineage.overwritten, spec, self.store, workflow, capabilities):
+            check = replace(check, questions=(*check.questions, shared), notes=(*check.notes, shared))
         hub_note = hub.hub_note() if Capability.RUNS_HERE in backend.capabilities else ""
         more = filter(None, [hub_note, publish_note(spec, backend)])
         check = replace(check, notes=(*check.notes, *plan.notes, *models.notes, *secret_notes, *more))

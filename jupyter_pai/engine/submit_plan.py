@@ -160,7 +160,7 @@ class SubmitPlan:
         except ValueError as error:
             raise SpecError(f"source_limit: {error}").at("profile") from None
         with fields("source"):
-            excluded_paths = _excluded(self.spec, state_dir)
+            excluded_paths = self._excluded(state_dir)
             manifest = source.scan(self.spec.source, limit, excluded_paths, may_be_empty=self._is_codeless)
         self.policy.check_source(manifest.bytes)
         return manifest
@@ -204,13 +204,23 @@ class SubmitPlan:
         return replace(self, code=code, check=check)
 
     def _packed_folder(self, home: Home, known: PackedFolders) -> tuple[Manifest, Packed]:
-        key = json.dumps([self.spec.source.model_dump(mode="json"), _excluded(self.spec, home.path), self._is_codeless])
+        key = json.dumps([self.spec.source.model_dump(mode="json"), self._excluded(home.path), self._is_codeless])
         if key not in known:
             manifest = self.manifest(home.path)
             with fields("source"):
                 known[key] = manifest, source.pack(manifest, home.sources)
         self.policy.check_source(known[key][0].bytes)
         return known[key]
+
+    def _excluded(self, state_dir: Path) -> dict[str, str]:
+        """Return the folders of this machine that are not packed (inputs, outputs, the state folder), with the
+        reasons."""
+        spec = self.spec
+        uris: dict[str, str] = dict.fromkeys(spec.inputs.values(), _("an input of the job"))
+        outputs = (*spec.outputs.values(), spec.output_path, self.request.spec.output_path)
+        uris |= dict.fromkeys(outputs, _("an output of the job"))
+        paths = {local_path(uri).rstrip("/"): reason for uri, reason in uris.items()}
+        return {path: paths[path] for path in filter(os.path.isdir, paths)} | {str(state_dir): _("jobs and their data")}
 
     @property
     def _is_codeless(self) -> bool:
@@ -297,11 +307,3 @@ def publish_note(spec: JobSpec, backend: Backend) -> str:
 def _identity(request: SubmitRequest) -> SubmitRequest:
     """Return the request without the fields that differ between staging and submit."""
     return request.model_copy(update={"key": "", "confirmed": False, "staged": ""})
-
-
-def _excluded(spec: JobSpec, state_dir: Path) -> dict[str, str]:
-    """Return the folders of this machine that are not packed (inputs, outputs, the state folder), with the reasons."""
-    uris: dict[str, str] = dict.fromkeys(spec.inputs.values(), _("an input of the job"))
-    uris |= dict.fromkeys([*spec.outputs.values(), spec.output_path], _("an output of the job"))
-    paths = {local_path(uri).rstrip("/"): reason for uri, reason in uris.items()}
-    return {path: paths[path] for path in filter(os.path.isdir, paths)} | {str(state_dir): _("jobs and their data")}

@@ -159,7 +159,9 @@ class JobSpec(Value):
     output_path: Place = Field(
         "",
         title=N_("Output folder"),
-        description=N_("URI that is mounted as /ml/output and receives all other output channels."),
+        description=N_(
+            "URI of the folder for all other output channels. Each job gets a subfolder, which becomes /ml/output."
+        ),
     )
     environment: dict[str, str] = Field(
         {}, title=N_("Environment variables"), description=N_("Environment variables of the job.")

@@ -59,6 +59,7 @@ class TioneBackend(RemoteBackend):
             Capability.REGISTRY,
             Capability.CODE_LAYOUT,
             Capability.OUTPUT_PARAMETERS,
+            Capability.OUTPUT_FOLDERS,
         }
     )
     settings_model: ClassVar[type[ProfileSettings]] = TioneSettings

@@ -28,6 +28,9 @@ from .schema import damage
 
 _log = logging.getLogger(__name__)
 
+# Damaged details have no outputs.
+_OUTPUTS = "json_each(iif(json_valid(detail), detail, '{}'), '$.outputs')"
+
 
 class JobTable(StoreTable):
     """The jobs of a state folder. `folders` is the folder that holds theirs."""
@@ -157,6 +160,15 @@ class JobTable(StoreTable):
     def by_remote_id(self, db: sqlite3.Connection, backend: str, remote_id: str) -> Job | None:
         """Return the job with this id on its platform."""
         return self._one(db, "backend = ? AND remote_id = ?", backend, remote_id)
+
+    @query
+    def with_outputs(self, db: sqlite3.Connection, uris: Sequence[str], workflow: str) -> Job | None:
+        """Return the newest job that has an output at one of these URIs, which do not end in a slash. The jobs of this
+        run of a workflow do not count; empty for none."""
+        marks = ", ".join("?" * len(uris))
+        where = f"id IN (SELECT job_id FROM job_detail, {_OUTPUTS} WHERE rtrim(value, '/') IN ({marks}))"
+        where += " AND (workflow = '' OR workflow != ?) ORDER BY rowid DESC LIMIT 1"
+        return self._one(db, where, *uris, workflow)
 
     @query
     def attachable(self, db: sqlite3.Connection, attach_key: str) -> Job | None:

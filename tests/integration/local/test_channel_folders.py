@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -78,10 +79,11 @@ def test_folder_above_a_channel_replaced_by_a_link_is_not_followed(
 def test_link_in_place_of_a_channel_is_rejected(engine: EmbeddedClient, tmp_path: Path, outside: Path) -> None:
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs/model").symlink_to(outside / "model")
+    exact: dict[str, Any] = {"output_path": str(tmp_path / "runs"), "layout": "code"}
     with pytest.raises(BadInput, match="is a link, which is not followed") as caught:
-        submit(engine, WRITE, output_path=str(tmp_path / "runs"))
+        submit(engine, WRITE, **exact)
     assert "--output model=FOLDER" in caught.value.fix
-    job = submit(engine, WRITE, output_path=str(tmp_path / "runs"), outputs={"model": str(outside / "model")}).wait()
+    job = submit(engine, WRITE, **exact, outputs={"model": str(outside / "model")}).wait()
     assert job.status == "succeeded"
     assert (outside / "model/m").read_text() == "1\n"
 

@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -166,9 +167,10 @@ def test_rerun_without_packed_code_is_rejected(engine: EmbeddedClient, home: Hom
 def test_output_parameters_are_found_after_a_clock_change(engine: EmbeddedClient, tmp_path: Path) -> None:
     """A job whose clock was set back, and one that finds parameters of an earlier job."""
     write = "mkdir -p $PAI_WORKING_DIR/../output/output_parameters; cd $PAI_WORKING_DIR/../output/output_parameters"
-    first = submit(engine, f"{write}; echo 1 > a; echo 1 > b; touch -d 2001-01-01 a b", output_path=str(tmp_path / "o"))
+    exact: dict[str, Any] = {"output_path": str(tmp_path / "o"), "layout": "code"}
+    first = submit(engine, f"{write}; echo 1 > a; echo 1 > b; touch -d 2001-01-01 a b", **exact)
     assert first.wait().output_parameters == {"a": "1\n", "b": "1\n"}, first.logs()
-    second = submit(engine, f"{write}; echo 2 > b; touch -d 1999-01-01 b", output_path=str(tmp_path / "o")).wait()
+    second = submit(engine, f"{write}; echo 2 > b; touch -d 1999-01-01 b", **exact, confirmed=True).wait()
     assert second.output_parameters == {"b": "2\n"}, second.logs()
 
 

@@ -99,7 +99,8 @@ def test_two_jobs_with_a_shared_folder_keep_their_own_points(
         signs.mkdir(exist_ok=True)
         (signs / f"go{n}").touch()
     first, second = (
-        start(engine, folder, signs, rounds, output_path=str(tmp_path / "shared")).wait() for rounds in (2, 1)
+        start(engine, folder, signs, rounds, outputs={"tensorboard": str(tmp_path / "shared")}, confirmed=True).wait()
+        for rounds in (2, 1)
     )
     assert values(first, engine)["loss"] == [1.0, 0.5]
     assert values(second, engine)["loss"] == [1.0]

@@ -160,7 +160,9 @@ def test_running_job_is_not_deleted(engine: EmbeddedClient) -> None:
 def test_outputs_in_a_user_folder_are_kept_on_delete(engine: EmbeddedClient, tmp_path: Path) -> None:
     out = tmp_path / "mine"
     for text in ("one", "two"):
-        handle = submit(engine, f"echo {text} > $PAI_OUTPUT_MODEL/m", outputs={"model": str(out)}).wait()
+        handle = submit(
+            engine, f"echo {text} > $PAI_OUTPUT_MODEL/m", outputs={"model": str(out)}, confirmed=True
+        ).wait()
         assert (out / "m").read_text() == f"{text}\n"
     assert handle.outputs["model"] == out.as_uri() + "/"
     handle.delete()

@@ -45,8 +45,9 @@ def test_folders_are_those_of_the_job(engine: EmbeddedClient, folder: Path, cont
     spec = {"hyperparameters": {"lr": 1}, "inputs": {"train": f"{folder}/data/"}, "image": containers.IMAGE}
     job = submit(engine, command, folder, output_path=f"{folder}/out", options=options, **spec).wait()
     assert job.logs() == 'rows\n{\n "lr": "1"\n}'
-    assert (folder / "out/model/weights").read_text() == "w\n"
-    assert (folder / "out/data/r").read_text() == "r\n"
+    (out,) = (folder / "out").iterdir()
+    assert (out / "model/weights").read_text() == "w\n"
+    assert (out / "data/r").read_text() == "r\n"
 
 
 @pytest.mark.slow("processes")

@@ -231,3 +231,17 @@ def test_rejected_job_is_stored_as_failed(engine: EmbeddedClient, pai: StandIn) 
         submit(engine, "true", profile="pai", instance_type="ecs.no-such")
     assert caught.value.fix
     assert engine.call("list_jobs")["jobs"][0]["status"] == "failed"
+
+
+def test_output_path_that_is_given_twice_keeps_both_models(engine: EmbeddedClient, pai: StandIn) -> None:
+    path = f"oss://{pai.bucket}/twice"
+    jobs = [
+        submit(engine, f"echo {n} > /ml/output/model/m", output_path=path, profile="pai", name="a/b").wait()
+        for n in (1, 2)
+    ]
+    assert [job.read_file("m") for job in jobs] == [b"1\n", b"2\n"]
+    assert all(job.outputs["model"].startswith(f"{path}/a_b-") for job in jobs)
+    named: dict[str, Any] = {"outputs": {"model": f"{path}/model/"}}
+    first = submit(engine, "echo 3 > /ml/output/model/m", profile="pai", **named).wait()
+    with pytest.raises(Unconfirmed, match=f"The outputs of {first.id} are in {path}/model/"):
+        submit(engine, "true", profile="pai", **named)

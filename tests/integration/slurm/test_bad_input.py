@@ -56,7 +56,7 @@ def refusal(engine: EmbeddedClient, command: str = "true", **spec: Any) -> PaiEr
             "--max-run-time",
         ),
         ({"inputs": {"train": "s3://lab/data"}}, "inputs.train: nodes of a cluster read files only", "%pai get"),
-        ({"output_path": "/proc/outputs"}, "output_path: the nodes do not see /proc/outputs.", "on the disk of"),
+        ({"output_path": "/proc/outputs"}, "output_path: the nodes do not see /proc/outputs/", "on the disk of"),
         ({"options": {"constraint": "a100"}}, "Invalid feature specification", "Correct `constraint`"),
         ({"options": {"gres": "fpga:1"}}, "Invalid generic resource (gres) specification", "Correct `gres`"),
         ({"options": {"reservation": "monday"}}, "Requested reservation is invalid", "scontrol show reservation"),

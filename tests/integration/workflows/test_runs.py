@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
-from jupyter_pai.core.errors import Conflict, NotFound
+from jupyter_pai.core.errors import Conflict, NotFound, Unconfirmed
 from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import SystemFile, script, until
@@ -91,6 +91,13 @@ def test_step_is_repeated_as_often_as_it_says(engine: EmbeddedClient, tmp_path: 
     count = f"echo x >> {tmp_path}/starts; test $(wc -l < {tmp_path}/starts) -ge 3"
     run = ended(engine, start(engine, step("flaky", count, retries=2)))
     assert (run["status"], steps_of(run)["flaky"]["attempt"]) == ("succeeded", 3)
+    # Both attempts write to a folder that the user named.
+    named = {"outputs": {"model": str(tmp_path / "model")}}
+    again = step("again", f"[ -e {tmp_path}/tried ] || {{ touch {tmp_path}/tried; false; }}", retries=1, spec=named)
+    run = ended(engine, start(engine, again))
+    assert (run["status"], steps_of(run)["again"]["attempt"]) == ("succeeded", 2), run
+    with pytest.raises(Unconfirmed, match="may be overwritten"):
+        start(engine, again)
     run = ended(engine, start(engine, step("bad", f"echo x >> {tmp_path}/bad; false", retries=1)))
     assert (run["status"], (tmp_path / "bad").read_text()) == ("failed", "x\nx\n")
 

@@ -8,12 +8,19 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from jupyter_pai.backends.base import Capability
+from jupyter_pai.config.settings import ProfileSettings
 from jupyter_pai.core.errors import SpecError
 from jupyter_pai.engine import compare as comparison, lineage
 from jupyter_pai.jobs.spec import JobSpec, parse_spec
 from jupyter_pai.jobs.state_dir import Home
 
 from ...support.fuzz import MANY, NAMES, VALUES
+
+
+def spec(**fields: Any) -> JobSpec:
+    return parse_spec({"name": "x", "command": "true"} | fields)
+
 
 BASE = parse_spec({
     "name": "x", "command": "true", "hyperparameters": {"lr": "0.1", "epochs": "3"}, "max_run_time": 60,
@@ -88,10 +95,33 @@ def test_differences_convert_one_spec_into_the_other(a: JobSpec, b: JobSpec) -> 
     assert again.requirements == b.requirements
 
 
-def test_generated_output_path_differs_from_a_user_path() -> None:
-    assert lineage.is_generated("/out/my_job-20260101000000-0a1b2c/", "my job")
-    assert not lineage.is_generated("/out/other-20260101000000-0a1b2c/", "my job")
-    assert not lineage.is_generated("/out/my_job/", "my job")
+def test_own_output_folder_of_a_job_differs_from_a_user_path() -> None:
+    assert lineage.base_of("/out/my_job-20260101000000-0a1b2c/", "my job") == "/out/"
+    assert lineage.base_of("/out/other-20260101000000-0a1b2c/", "my job") == ""
+    assert lineage.base_of("/out/my_job/", "my job") == ""
+
+
+def test_each_job_gets_an_output_folder_of_its_own() -> None:
+    named = spec(name="my job", output_path="oss://bucket/out")
+    paths = {lineage.own_output_path(named, "/default", frozenset()) for _n in range(2)}
+    assert len(paths) == 2
+    for path in paths:
+        made = named.model_copy(update={"output_path": path})
+        assert path.startswith("oss://bucket/out/my_job-")
+        assert lineage.unfilled(made, "my job", None) == {"output_path": "oss://bucket/out/"}
+    path = lineage.own_output_path(spec(name="my job"), "/default/", frozenset())
+    assert path.startswith("/default/my_job-")
+    made = named.model_copy(update={"output_path": path})
+    profile = ProfileSettings(backend="local", default_output="/default")
+    assert lineage.unfilled(made, "my job", profile, all_of_them=False) == {"output_path": ""}
+    assert lineage.own_output_path(spec(), "", frozenset()) == ""
+
+
+def test_output_path_is_exact_where_the_platform_makes_folders_and_in_the_code_layout() -> None:
+    named = spec(output_path="oss://bucket/out")
+    assert lineage.own_output_path(named, "", frozenset({Capability.OUTPUT_FOLDERS})) == "oss://bucket/out"
+    code = named.model_copy(update={"layout": "code"})
+    assert lineage.own_output_path(code, "", frozenset()) == "oss://bucket/out"
 
 
 def test_jobs_whose_outputs_are_inputs_are_found(tmp_path: Path) -> None:

@@ -665,3 +665,19 @@ def test_rebuilt_database_restores_pins_origins_and_uses(tmp_path: Path) -> None
         for name in ("second", "gone"):
             os.utime(home.job(name).path, (old, old))
         assert disk.leftovers(home, set) == ["gone"]
+
+
+def test_job_is_found_by_a_folder_of_its_outputs(store: Store, tmp_path: Path) -> None:
+    fields: list[dict[str, Any]] = [{}, {"workflow": "run1"}, {"outputs": {"model": "/out/model-2/"}}]
+    for number, changes in enumerate(fields):
+        made = job(job_id=f"job{number}").model_copy(update={"outputs": {"model": "/out/model/"}} | changes)
+        store.jobs.insert(made, made.id, "").result()
+    uris = ["/out/model", "/out/other"]
+    found = [store.jobs.with_outputs(uris, workflow) for workflow in ("", "run1", "run2")]
+    assert [one.id for one in found if one] == ["job1", "job0", "job1"]
+    assert store.jobs.with_outputs(["/out"], "") is None
+    with contextlib.closing(sqlite3.connect(tmp_path / "pai.sqlite3")) as database, database:
+        database.execute("UPDATE job_detail SET detail = '{' WHERE job_id = 'job1'")
+    other = store.jobs.with_outputs(uris, "")
+    assert other is not None
+    assert other.id == "job0"
