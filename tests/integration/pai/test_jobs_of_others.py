@@ -10,7 +10,7 @@ from jupyter_pai.core.errors import Conflict, ReplyLost
 from jupyter_pai.engine.watcher.timings import Timings
 from jupyter_pai.jobs.job import JobStatus, now
 
-from ...conftest import submit
+from ...conftest import submit, until
 from ...fakes.alibaba import StandIn
 
 
@@ -27,7 +27,7 @@ def test_lost_reply_finds_our_job_though_the_list_is_not_filtered(pai: StandIn, 
     assert engine.call("show", job=job.id)["remote_id"] == ours["id"]
 
 
-@pytest.mark.parametrize("timings", [Timings(unseen=1)])
+@pytest.mark.parametrize("timings", [Timings(unlisted=(1.0,))])
 def test_request_that_was_not_executed_finds_no_job_of_a_colleague(pai: StandIn, engine: EmbeddedClient) -> None:
     pai.faults.add("reset", "paistudio:CreateTrainingJob", count=1)
     with pai.without_filters(), pytest.raises(ReplyLost):
@@ -52,7 +52,7 @@ def test_job_without_our_label_is_neither_stopped_nor_deleted(pai: StandIn, engi
     engine.call("delete", job=job.id, force=True)
     assert status(pai, theirs) == "Succeed"
     assert engine.call("list_jobs")["jobs"] == []
-    assert status(pai, ours) == "Running"
+    until(lambda: status(pai, ours) == "Running")
 
 
 def test_reply_for_another_job_stops_deletes_and_imports_nothing(pai: StandIn, engine: EmbeddedClient) -> None:
