@@ -84,7 +84,7 @@ def test_damaged_job_file_fails_only_its_job(
 @pytest.mark.parametrize(
     ("name", "content", "error", "metrics"),
     [
-        ("platform.points", "{\n", "JSONDecodeError: Expecting property name", ["n"]),
+        ("platform.points", "{\n", "", ["n"]),
         ("series", "", "FileExistsError: ", []),
         ("manifest.json", "[1]", "", ["n"]),
     ],
@@ -119,7 +119,9 @@ def test_job_whose_folder_vanished_fails(engine: EmbeddedClient, home: Home) -> 
     handle = submit(engine, "sleep 1000")
     until(lambda: handle.status == "running")
     power_off(handle.id)
-    shutil.rmtree(home.job(handle.id).path)
+    folder = home.job(handle.id).path
+    shutil.rmtree(folder, ignore_errors=True)
+    until(lambda: not folder.exists() or shutil.rmtree(folder, ignore_errors=True))  # The engine notes the end there.
     handle.wait(timeout=PATIENCE)
     if handle.status == "failed":  # The engine held its lease, and saw its death before that.
         assert "ended early" in handle.reason or "never started" in handle.reason

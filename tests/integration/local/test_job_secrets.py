@@ -138,7 +138,8 @@ def test_folder_of_output_parameters_may_be_an_output_of_the_user(engine: Embedd
     (tmp_path / "mine").symlink_to("real")
     for text, stored in (("1", {"a": "1"}), ("", {})):
         command = f'[ -z "{text}" ] || printf {text or 0} > $PAI_WORKING_DIR/../output/output_parameters/a'
-        handle = submit(engine, command, outputs={"output_parameters": str(tmp_path / "mine")}).wait()
+        outputs = {"output_parameters": str(tmp_path / "mine")}
+        handle = submit(engine, command, outputs=outputs, confirmed=True).wait()
         assert (handle.logs(), handle.output_parameters) == ("", stored)
 
 

@@ -238,7 +238,7 @@ def test_one_byte_more_is_refused_with_both_sizes(engine: EmbeddedClient, server
 
 
 def test_command_that_fits_nowhere_is_refused(engine: EmbeddedClient, server: OpenPai, place: str) -> None:
-    text = base64.b64encode(os.urandom(100_000)).decode()
+    text = base64.b64encode(os.urandom(70_000)).decode()
     with pytest.raises(SpecError, match="The job document is too large") as caught:
         send(engine, f"true {text}")
     assert "write them into a file" in caught.value.fix

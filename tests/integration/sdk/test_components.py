@@ -97,8 +97,10 @@ def test_wrong_steps_and_conditions() -> None:
         Pipeline(steps=[])
     with pytest.raises(SpecError, match="A pipeline has steps, got CustomJobOperator"):
         Pipeline(steps=[component()])
-    with pytest.raises(ImportError, match="The run of a pipeline"):
-        from jupyter_pai.sdk.pipeline import PipelineRun  # noqa: F401
+    from jupyter_pai.sdk.pipeline import PipelineRun
+
+    with pytest.raises(Unsupported, match="The run of a pipeline"):
+        PipelineRun("run")
 
 
 def test_pipeline_finds_the_steps_that_its_steps_use() -> None:

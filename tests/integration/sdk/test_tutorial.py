@@ -32,4 +32,4 @@ def test_one_variable_sends_the_tutorial_to_pai(place: SnippetPlatform) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert any(place.is_model(line) for line in done.stdout.splitlines() if line.startswith(("oss://", "/")))
     last = done.stdout.splitlines()[-1]
-    assert last.startswith('succeeded {"slope": 2.')
+    assert last.startswith('Succeed {"slope": 2.')

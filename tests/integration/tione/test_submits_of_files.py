@@ -16,6 +16,12 @@ from .conftest import write_profile
 from .jobs import ended, log, send, there
 
 
+def stored(tione: TiOne, place: str) -> list[str]:
+    """Return the paths of the objects that were stored. Existing ones are not replaced."""
+    puts = [note for note in tione.requests if note["method"] == "PUT" and note["status"] == 200]
+    return [note["path"] for note in puts if place in note["path"]]
+
+
 def test_code_is_uploaded_once_and_runs_in_its_folder(engine: EmbeddedClient, tione: TiOne, folder: Path) -> None:
     script(folder, "import os, own.part; print('training with', own.part.NAME, os.environ['PAI_HPS_LR'], os.getcwd())")
     script(folder, "NAME = '一'", "own/part.py")
@@ -28,12 +34,12 @@ def test_code_is_uploaded_once_and_runs_in_its_folder(engine: EmbeddedClient, ti
     assert "training with 一 0.1 /ml/usercode" in log(tione, job)
     code = f"jupyter-pai/code/{job.info['source_digest']}/"
     assert task.request["CodePackagePath"]["Paths"] == [code]
-    sent = [note for note in tione.requests if note["method"] == "PUT" and code in note["path"]]
+    sent = stored(tione, code)
     other = send(engine, "sh start_cloud.sh", folder=folder)
     assert ended(tione, other).status == "SUCCEED", log(tione, other)
     assert "NAME = '一'" in log(tione, other)
     assert "part.py" in log(tione, other).splitlines()
-    assert [note for note in tione.requests if note["method"] == "PUT" and code in note["path"]] == sent
+    assert stored(tione, code) == sent
     assert tione.objects.keys(code) == [f"{code}source.tar.gz"]
     assert other.wait().read_file("copy", "files") == (folder / "train.py").read_bytes()
 
