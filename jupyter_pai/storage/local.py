@@ -206,6 +206,8 @@ class ChannelStorage(LocalStorage):
         except FileNotFoundError:
             pass  # Read as an empty folder.
         except OSError as error:
+            if _is_file(path):
+                return str(path)
             raise NotFound(
                 _("The output folder {path} cannot be opened without following links: {error}.").format(
                     path=path, error=error.strerror
@@ -213,6 +215,14 @@ class ChannelStorage(LocalStorage):
                 fix=_("The job may have replaced it by a link. Check the folder before you read it by other means."),
             ) from None
         return str(path)
+
+
+def _is_file(path: Path) -> bool:
+    """Return whether a path without links is that of a regular file."""
+    with suppress(OSError), beneath.open_parent(str(path)) as (place, name):
+        status = beneath.status_of(place, name)
+        return status is not None and stat.S_ISREG(status.st_mode)
+    return False
 
 
 def _copy(source: Path | bytes, target: BinaryIO, name: Path) -> Iterator[tuple[int, int]]:

@@ -61,14 +61,14 @@ def test_plain_wheel_installs_no_extras(ordinary_user: OrdinaryUser) -> None:
         assert there.isdisjoint(Requirement(text).name for text in PROJECT["optional-dependencies"][extra])
 
 
-PAI = "[profiles.p]\nbackend = 'pai'\nregion_id = 'cn-hangzhou'\noss_bucket_name = 'b'\nworkspace_id = '1'\n"
+PAI = "[profiles.p]\nbackend = 'pai'\nregion_id = 'cn-hangzhou'\noss_bucket_name = 'bucket'\nworkspace_id = '1'\n"
 
 
 @pytest.mark.slow("cases", first=2)
 @pytest.mark.parametrize(
     ("words", "modules"),
     [
-        (["ls", "oss://b/", "--profile", "p"], "oss2, anycrc"),
+        (["ls", "oss://bucket/", "--profile", "p"], "oss2, anycrc"),
         (["doctor", "--profile", "p"], "alibabacloud_credentials"),
         (["instances", "--profile", "p"], "alibabacloud_credentials"),
     ],
