@@ -621,7 +621,7 @@ def test_full_disk_raises_and_stores_nothing_partial(small_disk: Path) -> None:
                 store.jobs.insert(job(command="true #" + "x" * 90_000, job_id="big"), "2", "").result()
             assert store.jobs.page(JobFilter())[1] == 1, n
         (small_disk / "ballast").unlink()
-        store.jobs.insert(job(command="true #" + "x" * 100_000, job_id="big"), "2", "").result()
+        store.jobs.insert(job(command="true #" + "x" * 90_000, job_id="big"), "2", "").result()
         assert store.jobs.page(JobFilter())[1] == 2
     finally:
         store.close()
