@@ -120,8 +120,12 @@ def test_job_whose_folder_vanished_fails(engine: EmbeddedClient, home: Home) -> 
     until(lambda: handle.status == "running")
     power_off(handle.id)
     folder = home.job(handle.id).path
-    shutil.rmtree(folder, ignore_errors=True)
-    until(lambda: not folder.exists() or shutil.rmtree(folder, ignore_errors=True))  # The engine notes the end there.
+
+    def is_removed() -> bool:
+        shutil.rmtree(folder, ignore_errors=True)
+        return not folder.exists()
+
+    until(is_removed)  # The engine writes the end there.
     handle.wait(timeout=PATIENCE)
     if handle.status == "failed":  # The engine held its lease, and saw its death before that.
         assert "ended early" in handle.reason or "never started" in handle.reason
