@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -60,8 +61,9 @@ CONTRACT = """
 
 def test_container_job_follows_the_contract(podman: EmbeddedClient, folder: Path, tmp_path: Path) -> None:
     script(folder, CONTRACT)
+    tmp_path /= 'a:b, "c"'  # Characters with a meaning in the options of an engine.
     data = tmp_path / "data"
-    data.mkdir()
+    data.mkdir(parents=True)
     (data / "a.txt").write_text("rows")
     (data / "b.txt").write_text("more")
     job = contained(
@@ -76,7 +78,7 @@ def test_container_job_follows_the_contract(podman: EmbeddedClient, folder: Path
     assert lines[3].startswith("rows [") and "b.txt" in lines[3]
     assert "False False" in lines
     assert (tmp_path / "extra/file").read_text() == "EXTRA"
-    files = {name: Path(uri.removeprefix("file://")) / "file" for name, uri in job.outputs.items()}
+    files = {name: Path(unquote(uri.removeprefix("file://"))) / "file" for name, uri in job.outputs.items()}
     result = {name: file.read_text() for name, file in files.items() if name not in ("files", "figures")}
     assert result == {"model": "MODEL", "checkpoints": "CHECKPOINTS", "tensorboard": "LOGS", "extra": "EXTRA"}
     assert all(file.stat().st_uid == os.getuid() for file in files.values() if file.exists())

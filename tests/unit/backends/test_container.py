@@ -43,17 +43,20 @@ def start(engine: str, job: Job, home: Home, mounts: Sequence[Mount], gpus: str 
 
 
 def volumes(done: CompletedProcess[str]) -> list[str]:
-    return [word for before, word in pairwise(done.stdout.splitlines()) if before == "--volume"]
+    return [word for before, word in pairwise(done.stdout.splitlines()) if before == "--mount"]
 
 
 def test_folders_are_mounted_with_their_permissions(engine: str, job: Job, home: Home, tmp_path: Path) -> None:
-    data, output = tmp_path / "da ta", tmp_path / "out"
+    data, output = tmp_path / "da ta", tmp_path / 'o:u,"t'
     data.mkdir()
     output.mkdir()
     mounts = [Mount(data, "/ml/input/data/train"), Mount(output, "/ml/output", writable=True)]
     done = start(engine, job, home, mounts, "0,3")
     assert done.stdout.splitlines()[:3] == ["run", "--name", "jupyter-pai-aaaa-1"]
-    assert volumes(done) == [f"{data}:/ml/input/data/train:ro", f"{output}:/ml/output"]
+    assert volumes(done) == [
+        f"type=bind,source={data},target=/ml/input/data/train,readonly",
+        f'type=bind,"source={tmp_path}/o:u,""t",target=/ml/output',
+    ]
     gpus = ["--gpus", '"device=0,3"'] if engine.endswith("docker") else ["--device", "nvidia.com/gpu=0"]
     assert "\n".join(gpus) in done.stdout
 
@@ -84,8 +87,8 @@ def test_docker_gets_links_to_files_beside_which_a_job_can_write(
     (data / "link").symlink_to("/etc")
     done = start(engine, job, home, [Mount(data, "/ml/input/data/train")])
     (volume,) = volumes(done)
-    place = Path(volume.partition(":")[0])
-    assert volume == f"{place}:/ml/input/data/train:ro"
+    place = Path(volume.split(",")[1].removeprefix("source="))
+    assert volume == f"type=bind,source={place},target=/ml/input/data/train,readonly"
     assert place.is_relative_to(home.job(job.id).path)
     assert (place / "sub/a").samefile(data / "sub/a")
     assert (place / "link").readlink() == Path("/etc")

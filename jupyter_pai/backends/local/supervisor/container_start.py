@@ -36,7 +36,14 @@ class _Mount:
 
     @property
     def words(self) -> list[str]:
-        return ["--volume", f"{self.path}:{self.place}" + ("" if self.writable else ":ro")]
+        fields = ["type=bind", f"source={self.path}", f"target={self.place}", *([] if self.writable else ["readonly"])]
+        return ["--mount", ",".join(map(_field, fields))]
+
+
+def _field(text: str) -> str:
+    """Return a field of the line of CSV that engines take. (In `--volume`, a path cannot have a colon.)"""
+    quoted = text.replace('"', '""')
+    return f'"{quoted}"' if {",", '"', "\n"} & {*text} else text
 
 
 def main() -> None:
