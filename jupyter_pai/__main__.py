@@ -24,6 +24,12 @@ def main() -> int:
         from .commands import terminal
 
         return terminal.main()
+    except KeyboardInterrupt:  # Perhaps while modules load.
+        from .client.printing import print_line
+        from .core.i18n import _
+
+        print_line("\n" + _("Interrupted."), sys.stderr)
+        return 130
     finally:
         gc.freeze()
 

@@ -73,14 +73,20 @@ class Terminal(Console):
 
 @option_names()
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit code."""
+    """Run a command line and return its exit code.
+
+    Raises:
+        KeyboardInterrupt: unless its outcome was printed.
+    """
     words = sys.argv[1:] if argv is None else argv
     try:
         return _run(grammar.parse(grammar.parser(words=words), words))
     except PaiError as error:
         _print_error(error)
         return ENGINE if isinstance(error, EngineError) else USAGE
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
+        if "is_explained" not in vars(interrupt):
+            raise
         return INTERRUPTED
     except BrokenPipeError:
         sys.stderr.close()  # As when piped into `head`. Suppresses Python's own message at exit.

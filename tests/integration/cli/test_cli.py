@@ -512,6 +512,33 @@ def test_interrupt_detaches_from_the_job(cli: Cli, folder: Path, interrupts: sig
     cli("stop", result["id"])
 
 
+@pytest.mark.slow("processes", first=1)
+@pytest.mark.parametrize(
+    "module", ["commands.terminal", "core.i18n", "client.printing", "commands.registry", "engine.service"]
+)
+def test_interrupt_while_modules_load_ends_with_one_line(home: Home, tmp_path: Path, module: str) -> None:
+    (tmp_path / "sitecustomize.py").write_text(f"""
+import signal, sys
+
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == "jupyter_pai.{module}":
+            sys.meta_path.remove(self)
+            print("loads", flush=True)
+            signal.pause()
+
+sys.meta_path.insert(0, Slow())
+""")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "jupyter_pai", "list"],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout and process.stdout.readline() == "loads\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out, err) == (130, "", "\nInterrupted.\n")
+
+
 @pytest.mark.slow("processes")
 def test_closed_pipe_prints_no_error(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
