@@ -1,4 +1,4 @@
-"""Scans the files in an archive for secrets: zip, gzip, tar and tar.gz, one level deep.
+"""Scans the files in an archive for secrets: zip, tar, and gzip, bzip2 and xz with and without tar, one level deep.
 
 Encrypted and damaged archives, and archives in archives, are skipped.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import tarfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import IO
@@ -24,11 +24,12 @@ _MOST_MEMBERS = 5_000
 _FIRST, _PIECE = 8192, 1 << 20
 # The bytes that tell the format: the mark of tar is at offset 257.
 START = 262
+_ZIP, _BZIP2, _XZ, _GZIP = b"PK\x03\x04", b"BZh", b"\xfd7zXZ\x00", b"\x1f\x8b"
 
 
 def is_archive(start: bytes) -> bool:
     """Return whether a file with these first bytes (`START` of them) is an archive that `find_inside` reads."""
-    return start.startswith((b"PK\x03\x04", b"\x1f\x8b")) or _is_tar(start)
+    return start.startswith((_ZIP, _BZIP2, _XZ, _GZIP)) or _is_tar(start)
 
 
 def find_inside(file: IO[bytes], start: bytes) -> list[Leak]:
@@ -79,20 +80,33 @@ def _scan(member: Stream, budget: _Budget) -> list[Leak]:
 
 
 def _members(file: IO[bytes], start: bytes, budget: _Budget) -> Iterator[tuple[str, Stream]]:
-    """Yield the names and contents of the members. A gzip file has one, without a name."""
-    if start.startswith(b"PK"):
+    """Yield the names and contents of the members. A compressed file has one, without a name."""
+    if start.startswith(_ZIP):
         yield from _zipped(file)
     elif _is_tar(start):
         yield from _tarred(file, budget)
     else:
-        from isal import igzip
-
-        if _is_tar(igzip.IGzipFile(fileobj=file).read(START)):
-            file.seek(0)
-            yield from _tarred(igzip.IGzipFile(fileobj=file), budget)
+        decompressed = _decompressor(start)
+        is_tar = _is_tar(decompressed(file).read(START))
+        file.seek(0)
+        if is_tar:
+            yield from _tarred(decompressed(file), budget)
         else:
-            file.seek(0)
-            yield "", igzip.IGzipFile(fileobj=file)
+            yield "", decompressed(file)
+
+
+def _decompressor(start: bytes) -> Callable[[IO[bytes]], Stream]:
+    if start.startswith(_BZIP2):
+        import bz2
+
+        return bz2.BZ2File
+    if start.startswith(_XZ):
+        import lzma
+
+        return lzma.LZMAFile
+    from isal import igzip
+
+    return lambda file: igzip.IGzipFile(fileobj=file)
 
 
 def _zipped(file: IO[bytes]) -> Iterator[tuple[str, Stream]]:

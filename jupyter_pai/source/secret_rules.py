@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from ..core.i18n import N_, _
 
 # Version of the rules; matches of other versions are outdated.
-VERSION = 2
+VERSION = 3
 
 Check = Literal["random", "password", "assigned", "basic", "any"]
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import os
 import re
 import tarfile
 import zipfile
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -142,15 +145,27 @@ MEMBERS = {"weights": bytes(3_000_000), "conf/.env": SECRET, "readme": b"x"}
         zipped(MEMBERS, zipfile.ZIP_STORED),
         tarred(MEMBERS, "w"),
         tarred(MEMBERS, "w:gz"),
+        tarred(MEMBERS, "w:bz2"),
+        tarred(MEMBERS, "w:xz"),
     ],
-    ids=["zip", "stored zip", "tar", "tar.gz"],
+    ids=["zip", "stored zip", "tar", "tar.gz", "tar.bz2", "tar.xz"],
 )
 def test_secret_in_an_archive_is_found_with_its_file(data: bytes) -> None:
     assert leaks_of(data) == (Leak(2, "github", True, member="conf/.env"),)
 
 
-def test_compressed_file_is_scanned() -> None:
-    assert leaks_of(gzip.compress(SECRET)) == (Leak(2, "github", True),)
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
+def test_compressed_file_is_scanned(compress: Callable[[bytes], bytes]) -> None:
+    assert leaks_of(compress(SECRET)) == (Leak(2, "github", True),)
+    assert leaks_of(compress(b"x = 1\n" * 1000) + compress(SECRET)) == (Leak(1002, "github", True),)
+
+
+@pytest.mark.slow("large files", first=1)
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
+def test_bytes_of_a_compressed_file_are_bounded(compress: Callable[[bytes], bytes]) -> None:
+    text = compress(b"x = 1\n" * 500_000)
+    for count, found in ((20, True), (45, False)):
+        assert bool(leaks_of(text * count + compress(SECRET))) == found
 
 
 def test_archives_are_scanned_one_level_deep_and_never_fail() -> None:
@@ -160,7 +175,8 @@ def test_archives_are_scanned_one_level_deep_and_never_fail() -> None:
     for place in (match.start() for match in re.finditer(b"PK\x01\x02", good)):
         encrypted[place + 8] |= 1
     assert leaks_of(bytes(encrypted)) == ()
-    for data in (good, tarred(MEMBERS, "w:gz"), tarred(MEMBERS, "w"), gzip.compress(SECRET)):
+    compressed = [compress(SECRET) for compress in (gzip.compress, bz2.compress, lzma.compress)]
+    for data in (good, *(tarred(MEMBERS, mode) for mode in ("w", "w:gz", "w:bz2", "w:xz")), *compressed):
         for cut in (5, 30, 300, len(data) // 2, len(data) - 10):
             leaks_of(data[:cut])
             leaks_of(data[:cut] + bytes(10) + data[cut + 10 :])
