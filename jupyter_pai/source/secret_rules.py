@@ -64,21 +64,21 @@ KINDS = {
 # Shown as "{name} key".
 PROVIDERS = {
     "1password": "1Password", "age": "age", "airtable": "Airtable", "aiven": "Aiven", "anthropic": "Anthropic",
-    "artifactory": "Artifactory", "atlassian": "Atlassian", "azure": "Azure", "brevo": "Brevo",
+    "artifactory": "Artifactory", "atlassian": "Atlassian", "azure": "Azure", "baidu": "Baidu Cloud", "brevo": "Brevo",
     "buildkite": "Buildkite", "circleci": "CircleCI", "cloudflare": "Cloudflare", "crates": "crates.io",
     "databricks": "Databricks", "digitalocean": "DigitalOcean", "discord": "Discord", "dockerhub": "Docker Hub",
     "doppler": "Doppler", "dropbox": "Dropbox", "dynatrace": "Dynatrace", "facebook": "Facebook", "figma": "Figma",
-    "fly": "Fly.io", "google": "Google", "grafana": "Grafana", "groq": "Groq", "heroku": "Heroku", "jina": "Jina AI",
-    "kaggle": "Kaggle", "langsmith": "LangSmith", "launchdarkly": "LaunchDarkly", "linear": "Linear",
-    "mailchimp": "Mailchimp", "mailgun": "Mailgun", "mapbox": "Mapbox", "modelscope": "ModelScope",
-    "netlify": "Netlify", "newrelic": "New Relic", "notion": "Notion", "npm": "npm", "nuget": "NuGet",
-    "nvidia": "NVIDIA", "openshift": "OpenShift", "paypal": "PayPal", "perplexity": "Perplexity",
-    "pinecone": "Pinecone", "planetscale": "PlanetScale", "postman": "Postman", "prefect": "Prefect",
-    "pulumi": "Pulumi", "replicate": "Replicate", "rubygems": "RubyGems", "runpod": "RunPod", "sendgrid": "SendGrid",
-    "sentry": "Sentry", "shopify": "Shopify", "sonar": "Sonar", "sourcegraph": "Sourcegraph", "square": "Square",
-    "stripe": "Stripe", "supabase": "Supabase", "tailscale": "Tailscale", "tavily": "Tavily", "telegram": "Telegram",
-    "terraform_cloud": "Terraform Cloud", "twilio": "Twilio", "vault": "Vault", "volcengine": "Volcengine",
-    "wireguard": "WireGuard", "xai": "xAI", "zhipu": "Zhipu AI",
+    "fly": "Fly.io", "google": "Google", "grafana": "Grafana", "groq": "Groq", "heroku": "Heroku",
+    "huawei": "Huawei Cloud", "jina": "Jina AI", "kaggle": "Kaggle", "langsmith": "LangSmith",
+    "launchdarkly": "LaunchDarkly", "linear": "Linear", "mailchimp": "Mailchimp", "mailgun": "Mailgun",
+    "mapbox": "Mapbox", "modelscope": "ModelScope", "netlify": "Netlify", "newrelic": "New Relic", "notion": "Notion",
+    "npm": "npm", "nuget": "NuGet", "nvidia": "NVIDIA", "openshift": "OpenShift", "paypal": "PayPal",
+    "perplexity": "Perplexity", "pinecone": "Pinecone", "planetscale": "PlanetScale", "postman": "Postman",
+    "prefect": "Prefect", "pulumi": "Pulumi", "replicate": "Replicate", "rubygems": "RubyGems", "runpod": "RunPod",
+    "sendgrid": "SendGrid", "sentry": "Sentry", "shopify": "Shopify", "sonar": "Sonar", "sourcegraph": "Sourcegraph",
+    "square": "Square", "stripe": "Stripe", "supabase": "Supabase", "tailscale": "Tailscale", "tavily": "Tavily",
+    "telegram": "Telegram", "terraform_cloud": "Terraform Cloud", "twilio": "Twilio", "vault": "Vault",
+    "volcengine": "Volcengine", "wireguard": "WireGuard", "xai": "xAI", "zhipu": "Zhipu AI",
 }  # fmt: skip
 
 
@@ -90,6 +90,9 @@ def title(kind: str) -> str:
 _QUOTE = r"""\\?["']"""
 _GIVEN = rf"(?:{_QUOTE})?\]?\s{{0,4}}(?:=>|:=|[:=])\s{{0,4}}[bruf]?(?:{_QUOTE})?"
 _BETWEEN = r"""(?:\s|["'+,()|>#*;\\]|\\[nrt]|[bruf]["']|(?:Proc-Type|DEK-Info|Version|Comment|Hash): ?[^\n\\"]*)"""
+# The text between an `ak` and its `sk`; and names of keys after that of a provider.
+_TO_SK = rf"""["'\s,;]{{1,9}}(?:export )?(?i:sk){_GIVEN}"""
+_KEY_NAMES = "_(?i:ak|sk|api_?key|access_?key(?:_?id)?|secret_?(?:access_?)?key)"
 _UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _NAMES = (
     "secret|passw(?:or)?d|passphrase|token|credentials?|(?:api|access|private|account|auth|encryption|signing|storage"
@@ -112,6 +115,18 @@ RULES = (
     Rule("aliyun", r"\bLTAI([A-Za-z0-9]{12,26})\b"),
     Rule("aliyun", r"\bSTS\.([A-Za-z0-9]{20,40})\b"),
     Rule("tencent", r"\bAKID([A-Za-z0-9_-]{32,})"),
+    Rule("huawei", rf"(?:\b|_)(?i:huawei|huawei_?cloud|hw|hwcloud|modelarts|obs)(?i:_sdk)?{_KEY_NAMES}{_GIVEN}"
+         r"([A-Z0-9]{20}|[A-Za-z0-9]{40})\b"),
+    Rule("huawei", rf"\b(?i:ak){_GIVEN}[A-Z0-9]{{20}}{_TO_SK}([A-Za-z0-9]{{40}})\b"),
+    Rule("huawei", r"""\b(?:Basic|Global)Credentials\(\s{0,9}["'][A-Z0-9]{20}["'],\s{0,9}["']([A-Za-z0-9]{40})["']"""),
+    Rule("huawei", r"Access Key Id,Secret Access Key\s{1,4}[^\n,]{1,80},[A-Z0-9]{20},([A-Za-z0-9]{40})\b"),
+    Rule("baidu", r"\bbce-v3/(ALTAK-[A-Za-z0-9]{16,}/[0-9a-f]{40,})"),
+    Rule("baidu", r"\bALTAK([A-Za-z0-9]{17,30})\b"),
+    Rule("baidu", rf"(?:\b|_)(?i:baidu|bce|baidubce|qianfan|ernie|aip){_KEY_NAMES}{_GIVEN}"
+         r"([A-Za-z0-9]{24}|[A-Za-z0-9]{32})\b"),
+    Rule("baidu", rf"\b(?i:ak){_GIVEN}(?:ALTAK[A-Za-z0-9]{{17,30}}|[0-9a-f]{{32}}){_TO_SK}([0-9a-f]{{32}})\b"),
+    Rule("baidu", r"""\bBceCredentials\(\s{0,9}["'][A-Za-z0-9]{20,40}["'],\s{0,9}["']([0-9a-f]{32})["']"""),
+    Rule("baidu", r"\bbaidubce\.com/oauth/2\.0/token\?[^\s\"'<>]{0,150}client_secret=([A-Za-z0-9]{32})\b"),
     Rule("volcengine", r"\bAKLT([A-Za-z0-9]{40,})"),
     Rule("aws", r"\b(?:AKIA|ASIA|ABIA|ACCA)([A-Z2-7]{16})\b"),
     Rule("aws", r"\b(?:ABSK|bedrock-api-key-)([A-Za-z0-9+/]{80,})"),
@@ -207,6 +222,9 @@ RULES = (
     Rule("mailchimp", r"\b([0-9a-f]{32})-us[0-9]{1,2}\b"),
     Rule("brevo", r"\bxkeysib-([0-9a-f]{64})"),
     Rule("twilio", r"\bSK([0-9a-f]{32})\b"),
+    Rule("twilio", r"""\bAC[0-9a-f]{32}["']?\s{0,4}(?:[,:]\s{0,4}["']?|\s(?i:auth_?token)"""
+         rf"{_GIVEN})([0-9a-f]{{32}})\b"),
+    Rule("twilio", rf"(?i:twilio)[A-Za-z_]{{0,20}}_(?i:token|secret){_GIVEN}([A-Za-z0-9]{{32}})\b"),
     # Payments and services.
     Rule("stripe", r"\b[rs]k_(?:live|test|prod)_([A-Za-z0-9]{16,})"),
     Rule("stripe", r"\bwhsec_([A-Za-z0-9+/]{32,})"),

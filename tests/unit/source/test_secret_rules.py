@@ -48,6 +48,13 @@ def test_95_percent_of_the_secrets_of_providers_are_found(held_out: bool) -> Non
     assert len(missed) <= 0.05 * len(texts), missed
 
 
+@pytest.mark.parametrize("provider", ["baidu", "huawei", "twilio"])
+def test_all_keys_of_a_provider_are_certain(provider: str) -> None:
+    texts = {name: text for name, text in positives().items() if name.startswith(provider)}
+    found = {name: {(leak.kind, leak.certain) for leak in leaks_of(text)} for name, text in texts.items()}
+    assert found == {name: {(provider, True)} for name in texts}
+
+
 def test_no_secrets_are_found_in_ordinary_files() -> None:
     """The first 5,000 files, by the SHA-256 of their paths, of the installed packages."""
     paths = [
