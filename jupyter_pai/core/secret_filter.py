@@ -8,19 +8,28 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 
 # Shorter forms would match everywhere. Encoded forms occur in arbitrary data, such as the base64 of pictures.
 _SHORTEST, SHORTEST_ENCODED = 4, 8
-# Line lengths of wrapped base64.
-_BASE64_LINES = (64, 76)
+_PART = re.compile(rb"[A-Za-z0-9]{6,}")
+# Line lengths of wrapped base64 and base32.
+_WRAPPED = (64, 76)
 # Characters that programs do not percent-encode: in query values, in paths, and in JavaScript.
 _UNQUOTED = (b"-._~", b"-._~/", b"-._~!'()*")
+# Forms of both quotes in HTML: in its texts, in attributes, by Python, by MarkupSafe and Go, by PHP, and in XML.
+_HTML_QUOTES = (
+    *((b'"', b"'"), (b"&quot;", b"'"), (b"&quot;", b"&#x27;")),
+    *((b"&#34;", b"&#39;"), (b"&quot;", b"&#39;"), (b"&quot;", b"&apos;")),
+)
+# Characters that Go, and then Flask, escape in JSON beyond the standard, for use in HTML.
+_IN_JSON = ("&<>", "&<>'")
 
 
 class SecretFilter:
     """Replaces each value by ``[secret NAME]``, in the forms in which programs print it: unchanged, line by line,
-    escaped as in JSON and `repr`, percent-encoded, in base64 at any position, in hexadecimal.
+    escaped as in JSON, HTML and `repr`, percent-encoded, in base64 and base32 at any position, in hexadecimal.
 
     Text that may be the start of a value is held back until more arrives. `feed` returns the text that is certain.
     During a pause, `flush` releases held text, such as the last letter of a progress line, but never more than a
@@ -32,9 +41,15 @@ class SecretFilter:
         for name, value in secrets.items():
             for form in _forms(value):
                 self.forms.setdefault(form, f"[secret {name}]".encode())
-        self.pattern = re.compile(b"|".join(map(re.escape, sorted(self.forms, key=len, reverse=True))))
+        # Parts of forms. Many forms share one, and a text without them has no form.
+        self.parts = {max(_PART.findall(form), key=len, default=form) for form in self.forms}
         self.held = b""
         self.shown = 0  # Bytes of `held` that were released already.
+
+    @cached_property
+    def pattern(self) -> re.Pattern[bytes]:
+        """All forms. Compiling it takes long, and most programs print none."""
+        return re.compile(b"|".join(map(re.escape, sorted(self.forms, key=len, reverse=True))))
 
     def feed(self, data: bytes) -> bytes:
         """Return the part of the stream that is certain after `data`."""
@@ -53,7 +68,7 @@ class SecretFilter:
 
     def flush(self) -> bytes:
         """Return the held bytes that are safe to show during a pause."""
-        whole = self.pattern.search(self.held)
+        whole = self.pattern.search(self.held) if self._occurs(self.held) else None
         limit = whole.start() if whole else len(self.held)
         for start in range(limit):
             if start < limit and (size := self._shortest(self.held, start)):
@@ -66,7 +81,7 @@ class SecretFilter:
         """Return the rest at the end of the stream."""
         text, self.held = self.held, b""
         place, parts = 0, []
-        for match in self.pattern.finditer(text):
+        for match in self.pattern.finditer(text) if self._occurs(text) else ():
             parts += [self._unseen(text, place, match.start()), self.forms[match[0]]]
             place = match.end()
         begun = self._begun(text, place)
@@ -88,7 +103,7 @@ class SecretFilter:
 
     def _occurs(self, text: bytes) -> bool:
         """Return whether any form occurs. Several times as fast as a search by the pattern."""
-        return any(form in text for form in self.forms)
+        return any(part in text for part in self.parts) and any(form in text for form in self.forms)
 
     def _unseen(self, text: bytes, start: int, end: int) -> bytes:
         return text[max(start, self.shown) : end]
@@ -117,19 +132,22 @@ def _begins(form: bytes, text: bytes, start: int) -> bool:
 
 def _forms(value: bytes) -> Iterator[bytes]:
     wrapped = [base64.b64encode(whole) for whole in (value, value.strip(), value.strip() + b"\n")]
+    wrapped.append(_fixed(base64.b32encode, 5, value.strip(), 0))
     value = value.strip()  # Trailing newlines are not part of the value.
     text = value.decode("utf-8", "surrogateescape")
     forms = [
         *(value, value.replace(b"\n", b"\r\n")),
         *(line.strip() for line in value.splitlines()),
-        *(json.dumps(text, ensure_ascii=plain)[1:-1].encode("utf-8", "surrogateescape") for plain in (True, False)),
+        *(form.encode("utf-8", "surrogateescape") for plain in (True, False) for form in _json(text, plain)),
+        *(form for part in (value, *value.splitlines()) for form in _html(part.strip())),
         *(repr(text)[1:-1].encode("utf-8", "backslashreplace"), repr(value)[2:-1].encode()),
     ]
     encoded = [
         *(form for kept in _UNQUOTED for form in _percent(value, kept)),
         *(value.hex().encode(), value.hex().upper().encode()),
-        *(code[n : n + size] for code in wrapped for size in _BASE64_LINES for n in range(0, len(code), size)),
-        *(form for shift in range(3) for form in _base64(value, shift)),
+        *(code[n : n + size] for code in wrapped for size in _WRAPPED for n in range(0, len(code), size)),
+        *(_fixed(code, 6, value, shift) for code in (base64.b64encode, base64.urlsafe_b64encode) for shift in range(3)),
+        *(_fixed(base64.b32encode, 5, value, shift) for shift in range(5)),
     ]  # fmt: skip
     yield from (form for form in forms if len(form) >= _SHORTEST)
     yield from (form for form in encoded if len(form) >= SHORTEST_ENCODED)
@@ -143,7 +161,21 @@ def _percent(value: bytes, kept: bytes) -> Iterator[bytes]:
         yield from (code, code.replace(b"%20", b"+"))
 
 
-def _base64(value: bytes, shift: int) -> list[bytes]:
-    """Return the part of a value's base64 that is fixed if `shift` bytes (modulo 3) precede it and any follow."""
-    first, last = (shift * 8 + 5) // 6, (shift + len(value)) * 8 // 6
-    return [encode(b"\0" * shift + value)[first:last] for encode in (base64.b64encode, base64.urlsafe_b64encode)]
+def _json(text: str, plain: bool) -> Iterator[str]:
+    form = json.dumps(text, ensure_ascii=plain)[1:-1]
+    yield form
+    for escaped in _IN_JSON:
+        yield "".join(f"\\u{ord(c):04x}" if c in escaped else c for c in form)
+
+
+def _html(value: bytes) -> Iterator[bytes]:
+    text = value.replace(b"&", b"&amp;").replace(b"<", b"&lt;").replace(b">", b"&gt;")
+    for double, single in _HTML_QUOTES:
+        yield text.replace(b'"', double).replace(b"'", single)
+
+
+def _fixed(encode: Callable[[bytes], bytes], bits: int, value: bytes, shift: int) -> bytes:
+    """Return the part of a value's code, of `bits` per character, that is fixed if `shift` bytes (modulo the bytes of a
+    group) precede it and any follow."""
+    first, last = -(-shift * 8 // bits), (shift + len(value)) * 8 // bits
+    return encode(bytes(shift) + value)[first:last]

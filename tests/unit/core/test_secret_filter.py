@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import re
 from urllib.parse import quote, quote_plus
+from xml.sax import saxutils
 
+import markupsafe
 import pytest
 from hypothesis import given, strategies as st
+from jinja2.utils import htmlsafe_json_dumps
 
 from jupyter_pai.core.secret_filter import SecretFilter
 
@@ -17,6 +21,7 @@ from ...support.fuzz import MANY
 TOKEN = b"tok-3n/Zt+9q"
 BLOCK = b"first line\nsecond line\nab\n"
 ODD = "q\"u\\o'te d+é/ü".encode()
+MARKUP = "a&b<c>d\"e'f&#39;g"
 SECRETS = {"TOKEN": TOKEN, "BLOCK": BLOCK, "ODD": ODD}
 
 
@@ -51,6 +56,43 @@ def whole(text: bytes, secrets: dict[str, bytes] = SECRETS) -> bytes:
 )
 def test_common_encodings_of_a_secret_are_masked(printed: bytes, log: bytes) -> None:
     assert whole(printed) == log
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        html.escape(MARKUP),
+        html.escape(MARKUP, quote=False),
+        str(markupsafe.escape(MARKUP)),
+        saxutils.escape(MARKUP),
+        saxutils.escape(MARKUP, {'"': "&quot;"}),
+        saxutils.escape(MARKUP, {'"': "&quot;", "'": "&apos;"}),
+    ],
+)
+def test_html_of_a_secret_and_of_its_lines_is_masked(printed: str) -> None:
+    for secret in (MARKUP, f"first\n{MARKUP}\n"):
+        assert whole(f"<p>{printed}</p>".encode(), {"V": secret.encode()}) == b"<p>[secret V]</p>"
+
+
+def test_json_for_html_is_masked() -> None:
+    go = json.dumps(MARKUP).replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")
+    for printed in (go, htmlsafe_json_dumps(MARKUP)):
+        assert whole(printed.encode(), {"V": MARKUP.encode()}) == b'"[secret V]"'
+
+
+@pytest.mark.parametrize("before", [b"", b"u", b"me", b"ada", b"user", b"user:"])
+@pytest.mark.parametrize("after", [b"", b"\n", b"abc"])
+@pytest.mark.parametrize("value", [TOKEN, ODD, b"long " * 40])
+def test_base32_of_text_around_a_secret_is_masked(value: bytes, before: bytes, after: bytes) -> None:
+    printed = whole(base64.b32encode(before + value + after), {"V": value})
+    assert b"[secret V]" in printed
+    assert len(printed.replace(b"[secret V]", b"")) <= 8 * (len(before + after) // 5 + 2)
+
+
+def test_wrapped_base32_of_a_secret_is_masked() -> None:
+    code = base64.b32encode(b"longs" * 40)
+    lines = b"\n".join(code[place : place + 76] for place in range(0, len(code), 76))
+    assert set(whole(lines, {"V": b"longs" * 40}).split(b"\n")) == {b"[secret V]"}
 
 
 @pytest.mark.parametrize("before", [b"", b"u", b"me", b"ada", b"user:"])
