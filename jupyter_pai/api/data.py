@@ -230,7 +230,7 @@ async def remove_data(context: Context, uri: Uri = "", profile: Account = "") ->
 async def make_data_folder(context: Context, body: DataPlace) -> MadeFolderReply:
     """Create a folder."""
     async with _audit(context, "make_data_folder", body.uri, path=body.path):
-        folder = browse.place_below(context.service.storages.at(body.uri, body.profile), body.path).folder
+        folder = browse.new_place(context.service.storages.at(body.uri, body.profile), body.path).folder
         await asyncio.to_thread(folder.storage.make_folder, folder.uri)
         return {"uri": folder.uri}
 
@@ -266,7 +266,7 @@ async def data_file(
 async def begin_upload(context: Context, body: Upload) -> TransferReply:
     """Start the upload of a file in pieces. Its id is that of a transfer, which can be cancelled."""
     async with _audit(context, "begin_upload", body.uri, path=body.path):
-        location = browse.place_below(context.service.storages.at(body.uri, body.profile), body.path)
+        location = browse.new_place(context.service.storages.at(body.uri, body.profile), body.path)
         upload = context.service.transfers.begin_upload(
             location, body.bytes, overwrite=body.overwrite, modified=body.modified
         )

@@ -13,10 +13,11 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TextIO
 
+from ..core.contract import BIDI
 from ..core.text import LogText, plain
 
-# Control characters and surrogates that `json.dumps` may leave as they are.
-_UNESCAPED = re.compile(r"[\x7f-\x9f\ud800-\udfff]")
+# Characters that `json.dumps` may leave as they are: control characters, surrogates, and those that change the order.
+_UNESCAPED = re.compile(rf"[\x7f-\x9f\ud800-\udfff{BIDI}]")
 # Characters per line of a table outside of a terminal.
 _WIDTH = 200
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 __all__ = [
+    "BIDI",
     "CHANNELS",
     "NODE_VARIABLES",
     "NOTEBOOK",
@@ -22,6 +23,7 @@ __all__ = [
     "environment",
     "expand_user_args",
     "launch_line",
+    "misleading",
     "text",
     "typed",
     "user_args",
@@ -97,6 +99,18 @@ def typed(value: str) -> object:
     return value
 
 
+# Part of a character class: characters that change the order in which the others are displayed.
+BIDI = r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_MISLEADING = re.compile(rf"[\x00-\x1f\x7f-\x9f{BIDI}]")
+
+
+def misleading(name: str) -> str:
+    """Return the first character for which a new name is refused, as `U+202E`; empty if there is none. Control
+    characters and characters that change the order would display it as another name."""
+    bad = _MISLEADING.search(name)
+    return f"U+{ord(bad[0]):04X}" if bad else ""
+
+
 def check_name(name: str) -> str | None:
     """Return the invalid part of a hyperparameter's name, or None if it is valid."""
     if not name:
@@ -109,7 +123,7 @@ def check_channel(name: str) -> str | None:
     """Return the invalid part of a channel's name, or None. The name becomes a folder and part of a variable."""
     if not name or name in (".", ".."):
         return repr(name)
-    bad = re.search(r"[\s/\\:=\x00-\x1f]", name)
+    bad = re.search(r"[\s/\\:=]", name) or _MISLEADING.search(name)
     if bad or len(name.encode("utf-8", "surrogateescape")) > 200:
         return repr(bad[0] if bad else name)
     return None

@@ -1,4 +1,7 @@
-"""Text for display, without the control characters and escape sequences that a terminal obeys, and sizes in bytes."""
+"""Text for display, without the control characters and escape sequences that a terminal obeys, and sizes in bytes.
+
+Characters that change the order of the others are escaped, because a name could be displayed as another one.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import islice
 
+from .contract import BIDI
 from .i18n import _
 
 _LINES = 12
@@ -17,6 +21,7 @@ _SEQUENCE = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?|[@-Z
 _SEQUENCES = re.compile(_SEQUENCE)
 _REPORTED = re.compile(r"\[pai\] \{.*\}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_ORDER = re.compile(f"[{BIDI}]")
 # In a log: a colour; a sequence, bell or backspace to remove; a control character to replace.
 _IN_LOG = re.compile(rf"(\x1b\[[0-9;:]*m)|({_SEQUENCE}|[\x07\x08])|[\x00-\x06\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 # The beginning of a sequence, which may continue in the next part of a log.
@@ -51,13 +56,19 @@ def printable(log: str, lines: int = _LINES) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Remove escape sequences, and replace control characters except tab and line end by U+FFFD.
+    """Remove escape sequences, replace control characters except tab and line end by U+FFFD, and escape characters that
+    change the order of others, as in ``\\u202e``.
 
     A text without them is returned itself: a `Message` stays one.
     """
-    if not _CONTROL.search(text):
+    if not _CONTROL.search(text) and not _ORDER.search(text):
         return text
-    return _CONTROL.sub("�", _SEQUENCES.sub("", text.replace("\r\n", "\n")))
+    return _escape_order(_CONTROL.sub("�", _SEQUENCES.sub("", text.replace("\r\n", "\n"))))
+
+
+def _escape_order(text: str) -> str:
+    """Escape the characters of a text that change the order in which others are displayed."""
+    return _ORDER.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 class LogText:

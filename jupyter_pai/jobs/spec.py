@@ -207,8 +207,7 @@ class JobSpec(Value):
     def _check(self, info: ValidationInfo) -> JobSpec:
         if info.context is STORED:
             return self
-        if re.search(r"[\x00-\x1f\x7f]", self.name) or self.name != self.name.strip():
-            raise FieldError("name", _("must not contain control characters, or begin or end with blanks"))
+        self._check_names()
         check_sizes(vars(self))
         check_sizes(vars(self.source), "source.")
         self._check_roles()
@@ -243,6 +242,15 @@ class JobSpec(Value):
         if twice:
             raise FieldError("metric_definitions", _("The metric `{name}` is defined twice.").format(name=twice[0]))
         return self
+
+    def _check_names(self) -> None:
+        metrics = {f"metric_definitions.{n}.name": one.name for n, one in enumerate(self.metric_definitions)}
+        for field, name in ({"name": self.name} | metrics).items():
+            if bad := contract.misleading(name):
+                text = _("must not contain control characters, such as {character}")
+                raise FieldError(field, text.format(character=bad))
+        if self.name != self.name.strip():
+            raise FieldError("name", _("must not begin or end with blanks"))
 
     def _check_roles(self) -> None:
         twice = [name for name, n in Counter(role.name.lower() for role in self.roles).items() if n > 1]

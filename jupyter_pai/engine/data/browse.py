@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ...core import contract
 from ...core.errors import BadInput, NotFound, UsageError
 from ...core.i18n import _
 from ...storage.base import File, Progress
@@ -73,6 +74,20 @@ def place_below(location: Location, path: str) -> Location:
     if "\0" in path or any(part in ("", ".", "..") for part in path.removesuffix("/").split("/")):
         raise BadInput(_("`{path}` cannot be the path of a file.").format(path=path), fix=_("Use folder/file."))
     return location.join(path)
+
+
+def new_place(location: Location, path: str) -> Location:
+    """Return the location of a new file or folder inside a folder.
+
+    Raises:
+        BadInput: if the path leaves the folder, or has control characters.
+    """
+    if bad := contract.misleading(path):
+        raise BadInput(
+            _("Invalid name `{name}`: it has the control character {character}.").format(name=path, character=bad),
+            fix=_("Choose another name."),
+        )
+    return place_below(location, path)
 
 
 def measure(location: Location) -> dict[str, Any]:
@@ -156,7 +171,7 @@ def plan_move(location: Location, name: str, to: Location | None) -> Transfer:
     if name and "/" in name:
         raise BadInput(_("Invalid name `{name}`: it has a slash.").format(name=name), fix=_("Choose another name."))
     if to is None:
-        target = place_below(location.split()[0], name)
+        target = new_place(location.split()[0], name)
     else:
         target = to if location.is_folder or not to.is_folder else to.join(location.split()[1])
     goal = (target.folder if location.is_folder else target).uri

@@ -154,3 +154,7 @@ def test_folder_is_created_and_file_renamed(uploading: Uploading) -> None:
     assert uploading.names() == ["b %41.txt"]
     for body in ({"name": "a/b"}, {"name": ".."}, {}, {"name": "x", "to": uploading.uri + "y"}):
         assert uploading.refused("POST", "data/move", {"uri": entry["uri"], **body})[0] == 400
+    for path, field in {"data/folder": "path", "data/move": "name", "uploads": "path"}.items():
+        place = {"uri": uploading.uri, field: "gpj\u202e.exe"} | ({"bytes": 1} if path == "uploads" else {})
+        code, reply = uploading.refused("POST", path, place)
+        assert (code, "the control character U+202E" in reply["message"]) == (400, True)

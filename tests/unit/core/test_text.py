@@ -7,6 +7,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
+from jupyter_pai.client.printing import json_text
 from jupyter_pai.core.errors import PaiError
 from jupyter_pai.core.i18n import Message, _
 from jupyter_pai.core.text import LogText, plain, printable
@@ -28,8 +29,9 @@ HOSTILE = [
 ]
 COLOURS = ["\x1b[31m", "\x1b[0m", "\x1b[38;5;1;48:2::3m"]
 # Lone surrogates stand for invalid bytes in file names.
-PARTS = st.sampled_from([*HOSTILE, *COLOURS, "a", "é", "\t", "\n", "\r\n", "\udc9b"]) | st.text(max_size=3)
+PARTS = st.sampled_from([*HOSTILE, *COLOURS, "a", "é", "\t", "\n", "\r\n", "\udc9b", "\u202e"]) | st.text(max_size=3)
 OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+ORDER = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -42,9 +44,14 @@ def test_plain_text_has_no_control_characters(text: str) -> None:
 @MANY
 @given(st.lists(PARTS).map("".join))
 def test_any_text_becomes_plain(text: str) -> None:
-    assert not OBEYED.search(plain(text))
+    assert not OBEYED.search(plain(text)) and not ORDER.search(plain(text))
     assert plain(plain(text)) == plain(text)
     assert not any(OBEYED.search(line) for line in printable(text))
+
+
+def test_characters_that_change_the_order_are_escaped() -> None:
+    assert plain("a\u202egpj.exe\u2069\u200f") == r"a\u202egpj.exe\u2069\u200f"
+    assert json_text(["\u202e\x9b"]) == r'["\u202e\u009b"]'
 
 
 def test_message_without_control_characters_stays_translatable() -> None:

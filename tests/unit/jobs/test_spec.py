@@ -47,7 +47,11 @@ def test_arguments_follow_the_hyperparameters_unchanged() -> None:
     ("fields", "words"),
     [
         ({"name": ""}, "name"),
-        ({"name": "a\nb"}, "name"),
+        ({"name": "a\nb"}, "name: must not contain control characters, such as U+000A"),
+        ({"name": "a\x9bb"}, "name: must not contain control characters, such as U+009B"),
+        ({"name": "gpj\u202e.exe"}, "name: must not contain control characters, such as U+202E"),
+        ({"name": "a "}, "name: must not begin or end with blanks"),
+        ({"metric_definitions": [{"name": "a\u2066", "regex": "(x)"}]}, "metric_definitions.0.name: must not contain"),
         ({"command": " "}, "Nothing to run"),
         ({"comand": "x"}, "did you mean `command`"),
         ({"hyperparameters": {"a b": "1"}}, "`a b`"),
