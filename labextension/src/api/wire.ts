@@ -197,7 +197,7 @@ export function parseJob(value: unknown): IJob | null {
   }
   return {
     id: string(job.id),
-    name: string(job.name),
+    name: visible(string(job.name)),
     backend: string(job.backend),
     profile: string(job.profile),
     status,
@@ -289,6 +289,14 @@ export function record(value: unknown): Json {
 /** Return a JSON array; an empty one for other values. */
 export function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as unknown[]) : [];
+}
+
+// Control characters, and those that change the order in which others are displayed.
+const HIDDEN = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Return a name for display: characters that could show it as another one are escaped. */
+export function visible(name: string): string {
+  return name.replace(HIDDEN, one => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 export function string(value: unknown): string {

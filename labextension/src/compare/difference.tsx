@@ -7,6 +7,7 @@ import * as React from 'react';
 
 import type { IEngine } from '../api/engine.js';
 import { errorText } from '../api/engine.js';
+import { visible } from '../api/wire.js';
 import type { IDifferences, IFileDifference } from './differences.js';
 import { parseDifferences } from './differences.js';
 import { Collapsible, CompareTable } from './table.js';
@@ -69,7 +70,7 @@ function File({ file, trans }: { file: IFileDifference; trans: TranslationBundle
   };
   return (
     <div className="jp-pai-Compare-file">
-      <code>{file.path}</code> {labels[file.change]} {file.why && `(${file.why})`}
+      <code>{visible(file.path)}</code> {labels[file.change]} {file.why && `(${file.why})`}
       {file.lines.length > 0 && (
         <pre tabIndex={0} aria-label={file.path}>
           {file.lines.map((line, i) => (

@@ -4,6 +4,8 @@
 
 import * as React from 'react';
 
+import { visible } from '../api/wire.js';
+
 /** A row: its name, and a cell for each job. */
 export interface IRow {
   readonly name: string;
@@ -63,7 +65,7 @@ function Lines({ rows }: { rows: readonly IRow[] }): React.JSX.Element {
     <>
       {rows.map(({ name, cells, isOther }) => (
         <tr key={name}>
-          <th scope="row">{name}</th>
+          <th scope="row">{visible(name)}</th>
           {cells.map((cell, i) => (
             <td key={i} className={isOther?.[i] ? 'jp-pai-mod-other' : undefined}>
               {cell}

@@ -6,7 +6,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import type { IPoints } from '../api/wire.js';
-import { DETECTED } from '../api/wire.js';
+import { DETECTED, visible } from '../api/wire.js';
 import { pngOf, saveFile } from '../ui/savefile.js';
 import { useInViewport } from '../ui/visibility.js';
 import { valueLabel } from './axislabels.js';
@@ -73,8 +73,8 @@ function PlainChart(props: IProps): React.JSX.Element {
   return (
     <figure className="jp-pai-Chart" ref={card} aria-label={describe(props, unit)}>
       <figcaption>
-        <span className={`jp-pai-Chart-name ${tracks.length > 1 ? 'jp-pai-mod-several' : ''}`} title={name}>
-          {name}
+        <span className={`jp-pai-Chart-name ${tracks.length > 1 ? 'jp-pai-mod-several' : ''}`} title={visible(name)}>
+          {visible(name)}
         </span>
         {tracks.some(track => track.points.source === DETECTED) && <Detected trans={trans} />}
         {tracks.map(track => (
@@ -156,7 +156,7 @@ function describe({ name, tracks, settings, trans }: IProps, unit: Unit): string
     const text = numbers.filter(part => part).join(', ');
     return tracks.length > 1 ? `${run.label}: ${text}` : text;
   });
-  return `${name}: ${descriptions.join('; ')}`;
+  return `${visible(name)}: ${descriptions.join('; ')}`;
 }
 
 function lineCurveOf({ run, points }: ITrack, settings: IChartSettings, fine: FinePoints): ILineCurve {

@@ -6,7 +6,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import type { ILatest } from '../api/wire.js';
-import { DETECTED } from '../api/wire.js';
+import { DETECTED, visible } from '../api/wire.js';
 
 /** A badge beside the name of a metric. */
 export function Detected({ trans }: { readonly trans: TranslationBundle }): React.JSX.Element {
@@ -22,5 +22,5 @@ export function Detected({ trans }: { readonly trans: TranslationBundle }): Reac
 
 /** Return the name of a metric in a line of text, marked if it was detected. */
 export function markedName(name: string, { source }: ILatest, trans: TranslationBundle): string {
-  return source === DETECTED ? trans.__('%1 (detected)', name) : name;
+  return source === DETECTED ? trans.__('%1 (detected)', visible(name)) : visible(name);
 }

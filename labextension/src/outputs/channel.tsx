@@ -4,7 +4,7 @@
 
 import * as React from 'react';
 
-import { hasEnded } from '../api/wire.js';
+import { hasEnded, visible } from '../api/wire.js';
 import type { ITabProps } from '../ui/context.js';
 import { count, fileCount, moment, size } from '../ui/format.js';
 import type { IDownloads } from './downloads.js';
@@ -170,7 +170,7 @@ function Heading({ column, title, query, setQuery }: IProps & { column: Column; 
 function Row(props: IFilesProps & { file: IOutputFile }): React.JSX.Element {
   const { trans, channel, file, selected, setSelected, downloads } = props;
   const [isOpen, setOpen] = React.useState(false);
-  const [folder, name] = splitPath(file.path);
+  const [folder, name] = splitPath(visible(file.path));
   const toggle = () => {
     const paths = new Set(selected);
     if (!paths.delete(file.path)) {
@@ -191,7 +191,7 @@ function Row(props: IFilesProps & { file: IOutputFile }): React.JSX.Element {
           <td>
             <input
               type="checkbox"
-              aria-label={trans.__('Select %1', file.path)}
+              aria-label={trans.__('Select %1', visible(file.path))}
               disabled={file.problem !== ''}
               checked={selected.has(file.path)}
               onChange={toggle}

@@ -3,7 +3,7 @@
  */
 
 import { errorText } from '../api/engine.js';
-import { number, record, string } from '../api/wire.js';
+import { number, record, string, visible } from '../api/wire.js';
 import { copyText } from '../host/clipboard.js';
 import type { IContext } from '../ui/context.js';
 import { count, fileCount } from '../ui/format.js';
@@ -301,13 +301,13 @@ async function remove(
       fileCount(files, bytes, trans),
       trans.__('This cannot be undone.')
     ];
-    const label = entries.length === 1 ? nameOf(first.path) : trans.__('%1 items', entries.length);
+    const label = entries.length === 1 ? visible(nameOf(first.path)) : trans.__('%1 items', entries.length);
     const title = trans.__('Delete %1?', label);
     if (await host.confirm({ title, text: text.filter(Boolean).join('\n'), yes: trans.__('Delete'), warn: true })) {
       for (const { uri, path } of entries) {
         const call = () => engine.call('remove_data', { uri, profile });
-        const transfer = await model.transfers.start(trans.__('Delete %1', nameOf(path)), call);
-        reportDone(transfer, trans.__('Deleted %1', nameOf(path)), report);
+        const transfer = await model.transfers.start(trans.__('Delete %1', visible(nameOf(path))), call);
+        reportDone(transfer, trans.__('Deleted %1', visible(nameOf(path))), report);
         hideIfDone(explorer, transfer);
       }
     }
@@ -316,7 +316,10 @@ async function remove(
 
 /** Return a few names. */
 function nameList(paths: readonly string[]): string {
-  return [...paths.slice(0, MAX_NAMES).map(nameOf), ...(paths.length > MAX_NAMES ? ['…'] : [])].join(', ');
+  return [
+    ...paths.slice(0, MAX_NAMES).map(path => visible(nameOf(path))),
+    ...(paths.length > MAX_NAMES ? ['…'] : [])
+  ].join(', ');
 }
 
 /** Remove the row of a transfer that finished immediately. */

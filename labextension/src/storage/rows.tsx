@@ -4,6 +4,7 @@
 
 import * as React from 'react';
 
+import { visible } from '../api/wire.js';
 import { moment, size } from '../ui/format.js';
 import { useRowWindow } from '../ui/virtualrows.js';
 import type { IAction, IExplorerContext } from './actions.js';
@@ -174,7 +175,7 @@ interface IRowProps {
 }
 
 function Row({ id, entry, row, isSelected, isCurrent, ...handlers }: IRowProps): React.JSX.Element {
-  const name = nameOf(entry.path);
+  const name = visible(nameOf(entry.path));
   return (
     <div
       id={id}

@@ -4,6 +4,7 @@
 
 import * as React from 'react';
 
+import { visible } from '../api/wire.js';
 import { useChanges } from '../ui/context.js';
 import { count, plural } from '../ui/format.js';
 import { useKeptFocus } from '../ui/hooks.js';
@@ -136,7 +137,7 @@ function PathBar(props: IProps): React.JSX.Element {
               aria-current={n === breadcrumbs.length - 1 ? 'location' : undefined}
               onClick={() => void model.open(uri, model.location?.root)}
             >
-              {name}
+              {visible(name)}
             </button>
           </React.Fragment>
         ))}

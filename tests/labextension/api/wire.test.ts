@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { hasEnded, parseJob, parseMessage, parseOutput } from '../../../labextension/lib/api/wire.js';
+import { hasEnded, parseJob, parseMessage, parseOutput, visible } from '../../../labextension/lib/api/wire.js';
 
 const JOB = {
   id: 'abc',
@@ -25,6 +25,11 @@ test('parses a job with its times, progress and metrics', () => {
   assert.equal(job.metrics.get('loss')?.value, 0.25);
   assert.ok(Number.isNaN(job.metrics.get('bad')?.value));
   assert.equal(hasEnded(job), false);
+});
+
+test('escapes the characters of a name that could show it as another one', () => {
+  assert.equal(parseJob({ ...JOB, name: 'gpj\u202e.exe' })?.name, 'gpj\\u202e.exe');
+  assert.equal(visible('a\x9b\u2066\u200fé训'), 'a\\u009b\\u2066\\u200fé训');
 });
 
 test('knows the final statuses', () => {
