@@ -195,13 +195,15 @@ def launch_line(
     hyperparameters: Mapping[str, str],
     inputs: Mapping[str, str] | None = None,
     args: Iterable[str] = (),
+    interpreter: str = "",
 ) -> str:
     """Return the command that runs a script or notebook: interpreter, script, hyperparameters in order, then inputs as
     ``--name path``, then `args` unchanged.
 
-    Inputs are passed only in the layout of the older CustomJob.
+    Inputs are passed only in the layout of the older CustomJob. `interpreter` has the words that run the script, by
+    default those of its suffix.
     """
-    interpreter = _INTERPRETERS.get(entry_point[entry_point.rfind(".") :], "python")
+    interpreter = interpreter or _INTERPRETERS.get(entry_point[entry_point.rfind(".") :], "python")
     words = [interpreter, shlex.quote(entry_point), user_args({**hyperparameters, **(inputs or {})}, args)]
     return " ".join(filter(None, words))
 

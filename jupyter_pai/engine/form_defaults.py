@@ -21,11 +21,11 @@ from ..jobs import names as job_name
 from ..jobs.job import Job
 from ..jobs.spec import JobSpec
 from ..jobs.store.query import JobFilter
-from ..source.entry_point import ENTRY_POINTS
+from ..source.entry_point import ENTRY_POINTS, SUFFIXES, is_entry_point
 from . import job_files, lineage
 
 Kind = Literal["notebook", "script", "folder", "job_file"]
-_SCRIPTS, _NOTEBOOK = (".py", ".sh"), ".ipynb"
+_NOTEBOOK = ".ipynb"
 # The most entry points offered, and the most folder entries searched for them.
 _MOST_ENTRIES, _MOST_SEARCHED = 200, 5_000
 _NO_CODE = ("__pycache__", "node_modules")
@@ -68,9 +68,11 @@ def target_of(path: Path) -> FormTarget:
         raise NotFound(_("{path} does not exist.").format(path=path), fix=_("Save the file, or choose another one."))
     if reader := job_files.backend_of(target):
         return FormTarget(target, "job_file", reader)
-    if target.suffix not in (*_SCRIPTS, _NOTEBOOK):
+    if not is_entry_point(target):
         raise UsageError(
-            _("{path} is not a folder, .py, .sh or .ipynb file.").format(path=path),
+            _(
+                "{path} is not a folder, a .py, .sh or .ipynb file, or a script that is executable or begins with `#!`."
+            ).format(path=path),
             fix=_(
                 "To run it otherwise, open its folder and enter the command, or pass --command. Job files are {globs}."
             ).format(globs=job_files.globs()),
@@ -102,7 +104,7 @@ def _runnable(folder: Path) -> Iterator[str]:
                 continue
             if item.is_dir(follow_symlinks=False):
                 waiting += [f"{item.name}/"] * (not place)
-            elif item.name.endswith((*_SCRIPTS, _NOTEBOOK)):
+            elif item.name.endswith(SUFFIXES):
                 yield place + item.name
 
 
@@ -134,6 +136,7 @@ def settings_of(job: Job, target: FormTarget, settings: Settings, *, picks: bool
         update["instance_type"] = ""
     if job.resumed_from:
         update["inputs"] = {name: uri for name, uri in spec.inputs.items() if name != lineage.CHANNEL}
+    update["interpreter"] = ""
     if spec.entry_point in spec.source.files:
         files = {name: text for name, text in spec.source.files.items() if name != spec.entry_point}
         update["source"] = spec.source.model_copy(update={"files": files})

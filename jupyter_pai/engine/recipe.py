@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from ..core.errors import NotebookError
 from ..jobs.spec import JobSpec, Role
+from ..source.entry_point import SUFFIXES
 
 _PLAIN = (
     "name", "profile", "command", "python", "image", "instance_type", "instance_count", "cpu", "gpu", "memory",
@@ -53,7 +54,7 @@ def recipe(
     `named`, each submit generates a name. `script` is the spec with a script made of its notebook: lines have an option
     for it, the other forms have the script.
     """
-    values = (script or spec).model_dump(mode="json", exclude_defaults=True)
+    values = (script or spec).model_dump(mode="json", exclude_defaults=True, exclude={"interpreter"})
     if not named:
         del values["name"]
     if not spec.source.folder:
@@ -153,7 +154,8 @@ def _target(spec: JobSpec) -> str | None:
     if not spec.entry_point:
         return ""
     path = PurePosixPath(spec.entry_point)
-    if path.is_absolute() or ".." in path.parts or path.suffix not in (".py", ".sh", ".ipynb"):
+    is_known = path.suffix in SUFFIXES or spec.interpreter
+    if path.is_absolute() or ".." in path.parts or not is_known:
         return None
     return os.path.join(spec.source.folder, path) if str(path) == spec.entry_point else None
 

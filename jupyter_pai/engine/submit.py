@@ -205,12 +205,10 @@ class Submitter:
             inputs = plan.spec.inputs | {lineage.CHANNEL: uri}
             plan = replace(plan, spec=plan.spec.model_copy(update={"inputs": inputs}))
             origin["resumed_from"] = earlier.id
-        plan = replace((await self._check(plan)).validated(), origin=origin)
-        if "source" in request.changes:
+        code = None if "source" in request.changes else packed_code(earlier, self.home.job(earlier.id))
+        plan = (await self._check(replace(plan, origin=origin, code=code))).validated()
+        if code is None:
             plan = await self.examine(plan.pack, self.home)
-        else:
-            plan = replace(plan, code=packed_code(earlier, self.home.job(earlier.id)))
-            plan.policy.check_source(plan.packed.bytes)
         plan.check_confirmed()
         return Submitted(job=await self._start(plan))
 
@@ -234,9 +232,7 @@ class Submitter:
         return await self.keys.run("packed", request.key, self._submit_packed(request, code, origin))
 
     async def _submit_packed(self, request: SubmitRequest, code: PackedCode, origin: Mapping[str, str]) -> Job:
-        plan = (await self._check(replace(self._resolve(request), origin=origin))).validated()
-        plan = replace(plan, code=code)
-        plan.check_policy(plan.policy)
+        plan = (await self._check(replace(self._resolve(request), origin=origin, code=code))).validated()
         plan.check_confirmed()
         return await self._start(plan)
 
@@ -272,6 +268,7 @@ class Submitter:
             BadInput: if the platform cannot run the spec.
             NotAllowed: if the policy forbids the instance type that the platform selected.
         """
+        plan = await self.examine(plan.with_interpreter)
         spec, backend = plan.spec, plan.backend
         await self.examine(check_patterns, spec.metric_definitions)
         needs = {

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import os
+import posixpath
 import threading
 import time
 from collections.abc import Mapping, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,7 @@ from ..backends.job_files import Document, Problem, refusal
 from ..backends.runtime import launcher
 from ..config.policy import Policy
 from ..config.settings import Profile
-from ..core.errors import ArgumentsRefused, SpecError, Unconfirmed
+from ..core.errors import ArgumentsRefused, SourceError, SpecError, Unconfirmed
 from ..core.field_errors import fields
 from ..core.file_uri import local_path
 from ..core.i18n import _
@@ -32,7 +34,7 @@ from ..jobs.job import Job, JobStatus, now
 from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, PackedCode, Packing, new_id
 from ..source import excluded, pack as source
-from ..source.entry_point import script_of
+from ..source.entry_point import interpreter, interpreter_of, script_of
 from ..source.hyperparameters import Hyperparameter
 from ..source.hyperparameters.discover import inspect_modules
 from ..source.pack import Manifest, Packed
@@ -46,6 +48,8 @@ PackedFolders = dict[str, tuple[Manifest, Packed]]
 _MAX_EXCLUDED = 1_000
 # Staged plans kept at a time; the oldest is dropped for a new one.
 _MAX_STAGED = 32
+# The largest script whose first line is read from packed code.
+_LARGEST_SCRIPT = 10_000_000
 
 
 class Preview(BaseModel):
@@ -147,6 +151,30 @@ class SubmitPlan:
         return (self.profile, self.policy) == (resolved.profile, resolved.policy) and (
             _identity(self.request) == _identity(resolved.request)
         )
+
+    def with_interpreter(self) -> SubmitPlan:
+        """Return the plan with the interpreter of its script, read from the packed code if there is any, otherwise from
+        the folder. May block.
+
+        Raises:
+            UsageError: if the system could not run the script because of its first line.
+        """
+        words = ""
+        with fields("entry_point"):
+            if not all(one.command.strip() for one in self.spec.by_role.values()):
+                words = self._interpreter(posixpath.normpath(self.spec.entry_point))
+        return replace(self, spec=self.spec.model_copy(update={"interpreter": words}))
+
+    def _interpreter(self, script: str) -> str:
+        if self.code is None:
+            return interpreter_of(self.spec.source.folder, script, self.spec.source.files)
+        from ..source import archive  # Imported on first use, with tarfile: it takes 300 kB of memory.
+
+        with suppress(SourceError):  # Of a damaged archive, which is reported when it is used.
+            for entry in archive.contents(self.code.archive, {script}, _LARGEST_SCRIPT):
+                if entry.data is not None:
+                    return interpreter(script, entry.data, executable=bool(entry.mode & 0o111))
+        return self.spec.interpreter
 
     def manifest(self, state_dir: Path) -> Manifest:
         """Return the files to pack. May block.

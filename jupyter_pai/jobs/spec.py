@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -109,6 +110,11 @@ class JobSpec(Value):
     command: str = Field("", title=N_("Command"), description=N_("Shell command to run in the code folder."))
     entry_point: str = Field(
         "", title=N_("Script or notebook"), description=N_("Script or notebook to run, unless a command is set.")
+    )
+    interpreter: str = Field(
+        "",
+        title=N_("Interpreter of the script"),
+        description=N_("Set by the submit: the words that run the script, from its first line. Empty for the default."),
     )
     source: Source = Field(
         Source(), title=N_("Code"), description=N_("Folder of code, with the files to include and exclude.")
@@ -359,7 +365,11 @@ class JobSpec(Value):
         """The shell command: the given one with ``$PAI_USER_ARGS`` expanded, or the one that runs the script."""
         if self.command.strip():
             return contract.expand_user_args(self.command, self.hyperparameters, self.args)
-        return contract.launch_line(self.entry_point, self.hyperparameters, args=self.args)
+        return self.launch_line()
+
+    def launch_line(self, inputs: Mapping[str, str] | None = None) -> str:
+        """Return the shell command that runs the script or notebook. `inputs` are passed to it (see `contract`)."""
+        return contract.launch_line(self.entry_point, self.hyperparameters, inputs, self.args, self.interpreter)
 
 
 def _check_unit(field: str, memory: str) -> None:

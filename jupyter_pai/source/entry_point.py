@@ -1,9 +1,12 @@
-"""The entry point of a job: found from a target, its default names, and scripts made of notebooks."""
+"""The entry point of a job: found from a target, its default names, its interpreter, and scripts made of notebooks."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from ..core.errors import UsageError
@@ -11,6 +14,11 @@ from ..core.i18n import _
 
 # Default entry points in order of preference.
 ENTRY_POINTS = ("train.py", "main.py", "run.py", "train.sh", "main.sh", "run.sh")
+# Files that can be entry points whatever is in them.
+SUFFIXES = (".py", ".sh", ".ipynb")
+# Bytes of a script that have its first line.
+HEAD = 1024
+_PYTHON = re.compile(r"(.*/)?python(3(\.\d+)?)?")
 
 
 def locate(target: str, source: str, path_of: Callable[[str], Path]) -> tuple[Path, str]:
@@ -33,9 +41,12 @@ def locate(target: str, source: str, path_of: Callable[[str], Path]) -> tuple[Pa
         )
     if path.is_dir():
         return path, ""
-    if path.suffix not in (".py", ".sh", ".ipynb"):
+    if not is_entry_point(path):
         raise UsageError(
-            _("Unsupported target {path}: expected a folder, .py, .sh or .ipynb.").format(path=path),
+            _(
+                "Unsupported target {path}: expected a folder, .py, .sh, .ipynb, or a script that is executable or "
+                "begins with `#!`."
+            ).format(path=path),
             fix=_("To run it another way, pass --command."),
         )
     folder = folder if path.is_relative_to(folder) else path.parent
@@ -56,6 +67,83 @@ def default_entry_point(folder: Path) -> str:
         _("No entry point found in {folder}.").format(folder=folder),
         fix=_("Name a script, or a command: --command 'python SCRIPT $PAI_USER_ARGS'."),
     )
+
+
+def is_entry_point(path: Path) -> bool:
+    """Return whether a file can be an entry point: by its suffix, or as a script that the system can run."""
+    return path.suffix in SUFFIXES or _is_script(*_head_of(path))
+
+
+def _is_script(head: bytes, executable: bool) -> bool:
+    return head.startswith(b"#!") or (executable and b"\0" not in head)
+
+
+def _head_of(path: Path) -> tuple[bytes, bool]:
+    """Return the first bytes of a file, and whether it is executable. Nothing for a file that cannot be read."""
+    with suppress(OSError, ValueError):
+        if path.is_file():
+            with path.open("rb") as file:
+                return file.read(HEAD), os.access(path, os.X_OK)
+    return b"\0", False
+
+
+def interpreter_of(folder: str | Path, script: str, files: Mapping[str, str] | None = None) -> str:
+    """Return the words that run a script of a folder, or of `files`: see `interpreter`."""
+    if files and script in files:
+        return interpreter(script, files[script][:HEAD].encode("utf-8", "surrogateescape"))
+    head, executable = _head_of(Path(folder, script)) if folder else (b"", False)
+    return interpreter(str(Path(folder, script)), head, executable=executable)
+
+
+def interpreter(name: str, head: bytes, *, executable: bool = False) -> str:
+    """Return the words of a shell command that run a script as the system does; empty if its suffix decides.
+
+    `head` has the first bytes of the file. After the interpreter, the kernel passes the rest of a first line as one
+    argument; only `env -S` splits it. `python` stands for Python 3 at any path: it is the interpreter of the job.
+
+    Raises:
+        UsageError: if the system could not run the script because of its first line.
+    """
+    suffix = Path(name).suffix
+    line = head.partition(b"\n")[0].partition(b"\0")[0].decode("utf-8", "replace")
+    text = line[2:].strip(" \t\r")
+    if suffix == ".ipynb" or not line.startswith("#!") or not text:
+        return "sh" if suffix not in SUFFIXES and _is_script(head, executable) else ""
+    program, argument = (*re.split(r"[ \t]+", text, maxsplit=1), "")[:2]
+    words = _words_of(program, argument)
+    if _PYTHON.fullmatch(words[0]):
+        return shlex.join(["python", *words[1:]])
+    if line.endswith("\r"):
+        raise UsageError(
+            _("{file}, line 1: the line ends with \\r\\n, so \\r is a part of the interpreter's name.").format(
+                file=name
+            ),
+            fix=_("Convert the line ends: {command}").format(command=f"sed -i 's/\\r$//' {shlex.quote(name)}"),
+        )
+    if Path(program).name == "env" and re.match(r"[^-].*[ \t]", argument):
+        raise UsageError(
+            _("{file}, line 1: the system passes `{argument}` to env as one word.").format(
+                file=name, argument=argument
+            ),
+            fix=_("Write: {line}").format(line=f"#!{program} -S {argument}"),
+        )
+    return shlex.join([program, argument] if argument else [program])
+
+
+def programs(words: str) -> list[str]:
+    """Return the programs that the words of `interpreter` name: the first one, and the one that `env` runs."""
+    program, argument = (*shlex.split(words), "", "")[:2]
+    return list(dict.fromkeys(filter(None, [program, _words_of(program, argument)[0]])))
+
+
+def _words_of(program: str, argument: str) -> list[str]:
+    """Return the words of a first line, from the program that `env` runs if that is certain."""
+    if Path(program).name != "env" or not argument:
+        return [program, *filter(None, [argument])]
+    text = argument.removeprefix("-S")
+    words = text.split() if text != argument else [argument]
+    is_plain = words and not re.search(r"[\\$'\"#\s]|^-|=", words[0]) and not re.search(r"[\\$'\"#]", text)
+    return words if is_plain else [program, argument]
 
 
 def script_of(folder: Path, notebook: str) -> tuple[str, str]:

@@ -154,6 +154,20 @@ def test_roles_run_their_own_commands(machine: Machine) -> None:
         assert (code, own(output)) == end
 
 
+@pytest.mark.parametrize("layout", ["usercode", "code"])
+def test_script_is_run_by_its_interpreter(machine: Machine, layout: str) -> None:
+    code = packed({"train": 'echo "$- $*"\n'})
+    data = machine.shared / "data.csv"
+    data.touch()
+    one = job(entry_point="train", interpreter="/bin/sh -eu", args=["a b"], layout=layout, inputs={"one": "x://1"})
+    done = machine.run(script(one, replace(machine.site, code=code, inputs={"one": str(data)})))
+    passed = f"--one /ml/input/data/one/{data.name} " if layout == "code" else ""
+    assert done[0] == 0, done[1]
+    (line,) = own(done[1])
+    assert {"e", "u"} <= set(line.partition(" ")[0])
+    assert line.partition(" ")[2] == f"{passed}a b"
+
+
 @pytest.mark.parametrize("form", ["document", "archive", "folder"])
 def test_code_comes_by_each_way(machine: Machine, form: str) -> None:
     code = packed({"a.txt": "from the code\n", "sub/b 完.txt": "below\n"})

@@ -85,6 +85,9 @@ class LocalBackend(Backend):
         engine, engine_notes = await asyncio.to_thread(self._choose_engine, spec)
         with fields("python"):
             python = "" if engine else interpreter.find(spec.python or self.settings.python, caller.python)
+        if not engine:
+            with fields("entry_point"):
+                interpreter.check_program(spec, python)
         capacity = self._capacity()
         _need, notes = resources.need_of(spec, capacity)
         return Check((*_ignored(spec, engine, capacity), *engine_notes, *notes), python)

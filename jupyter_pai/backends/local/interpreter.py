@@ -1,8 +1,9 @@
-"""The Python interpreter of a job: the submitting kernel's, or one chosen by name."""
+"""The Python interpreter of a job, the submitting kernel's or one chosen by name, and that of a script's first line."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from difflib import get_close_matches
@@ -11,6 +12,9 @@ from pathlib import Path
 from ...core import contract
 from ...core.errors import BadInput
 from ...core.i18n import _
+from ...jobs.spec import JobSpec
+from ...source.entry_point import programs
+from ..runtime import launcher
 from .liveness import read_text
 
 # Prefixes of variables that are not passed to jobs: tokens and addresses of the server, the contract of a surrounding
@@ -78,6 +82,31 @@ def _conda() -> dict[str, str]:
     lines = map(str.strip, read_text(Path("~/.conda/environments.txt").expanduser()).splitlines())
     pythons = {os.path.basename(line): os.path.join(line, "bin", "python") for line in lines}
     return {name: python for name, python in pythons.items() if name and os.access(python, os.X_OK)}
+
+
+def check_program(spec: JobSpec, python: str) -> None:
+    """Check that the programs in the first line of a job's script are here. A job may install those without a path.
+
+    Raises:
+        BadInput: if one is not here.
+    """
+    folder = spec.source.folder
+    installs = bool(spec.requirements) or "requirements.txt" in spec.source.files
+    installs = installs or os.path.isfile(os.path.join(folder or os.devnull, "requirements.txt"))
+    path = launcher.search_path("", python, spec.environment.get("PATH") or os.environ.get("PATH", os.defpath))
+    for program in programs(spec.interpreter) if spec.interpreter else ():
+        is_path = os.sep in program
+        if program == "python" or (installs and not is_path):
+            continue
+        if shutil.which(os.path.join(folder, program) if is_path else program, path=path):
+            continue
+        text = _("{file}, line 1: the interpreter `{program}` does not exist on this machine.")
+        found = shutil.which(os.path.basename(program), path=path) if is_path else None
+        line = " ".join(["#!" + (found or ""), *shlex.split(spec.interpreter)[1:]])
+        raise BadInput(
+            text.format(file=spec.entry_point, program=program),
+            fix=_("Write: {line}").format(line=line) if found else _("Install it, or name another one in that line."),
+        )
 
 
 def search_environment(python: str) -> dict[str, str]:

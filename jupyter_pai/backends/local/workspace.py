@@ -135,7 +135,7 @@ class Workspace:
         """Return the command of the role with this spec."""
         line = spec.command_line
         if spec.layout == "code" and not spec.command.strip():
-            line = contract.launch_line(spec.entry_point, spec.hyperparameters, self._inputs(path=True), spec.args)
+            line = spec.launch_line(self._inputs(path=True))
         if not spec.command.strip():
             line = f"exec {line}"  # Without `exec`, a stop would kill the shell before the script can clean up.
         words = [*self._launcher(spec.image), "/bin/sh", "-c", line]

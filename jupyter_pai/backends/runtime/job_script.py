@@ -228,7 +228,7 @@ def _command(spec: JobSpec, place: Site) -> str:
     names, _left = contract.variables("PAI_INPUT_", place.inputs)
     # The paths are known when the script runs.
     words = {channel: f"\0{channel}\0" for channel in place.inputs}
-    line = contract.launch_line(spec.entry_point, spec.hyperparameters, words, spec.args)
+    line = spec.launch_line(words)
     for channel, word in words.items():
         variable = f'"${names[channel]}"' if channel in names else f'"$pai_root"/input/data/{shlex.quote(channel)}/'
         line = line.replace(shlex.quote(word), variable)

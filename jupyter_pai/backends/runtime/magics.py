@@ -21,7 +21,7 @@ from ...core import contract
 from ...core.errors import Conflict, JobFailed, PaiError
 from ...core.i18n import _
 from ...source.dataframes import is_frame, save_frame
-from ...source.entry_point import default_entry_point, locate
+from ...source.entry_point import default_entry_point, interpreter_of, locate
 from ...source.magic_line import cell_line, split_options, words_of
 from . import launcher
 from .in_place import InPlaceJob
@@ -187,10 +187,11 @@ class _Magics:
         """Run a script, notebook or command as a child of this process; its output becomes that of this process."""
         job = self._job(fields, self._run_script)
         values, folder = fields["hyperparameters"], fields["source"]["folder"]
+        script, args = fields["entry_point"], fields["args"]
         line = (
-            contract.expand_user_args(fields["command"], values, fields["args"])
+            contract.expand_user_args(fields["command"], values, args)
             if fields["command"]
-            else "exec " + contract.launch_line(fields["entry_point"], values, args=fields["args"])
+            else "exec " + contract.launch_line(script, values, args=args, interpreter=interpreter_of(folder, script))
         )
         try:
             with job.recording(), tempfile.TemporaryDirectory(prefix="pai-") as config:

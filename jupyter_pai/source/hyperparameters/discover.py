@@ -11,11 +11,12 @@ from functools import cached_property
 from pathlib import Path
 
 from ...core import contract
-from ...core.errors import BadInput, SourceError
+from ...core.errors import BadInput, SourceError, UsageError
 from ...core.i18n import _
 from ...core.shell_words import simple_commands
 from ...jobs.spec import JobSpec
 from .. import hyperparameters, import_paths, notebook, script
+from ..entry_point import interpreter_of
 from . import Hyperparameter, Module, Program
 
 _MOST_FILES = 50
@@ -204,8 +205,12 @@ def _scripts(spec: JobSpec, code: _Code) -> Iterator[tuple[str, bool]]:
     """Yield the scripts that a job's command names, and whether they are started with the hyperparameters."""
     if not spec.command.strip():
         path = posixpath.normpath(spec.entry_point)
-        if path.endswith((".py", ".ipynb")) and code.has(path):
-            yield path, path.endswith(".py")  # Notebooks accept any name.
+        runs = ""
+        with suppress(UsageError):  # The submit reports it.
+            runs = interpreter_of(spec.source.folder, path, spec.source.files)
+        is_python = path.endswith(".py") if not runs else runs.startswith("python")
+        if (is_python or path.endswith(".ipynb")) and code.has(path):
+            yield path, is_python  # Notebooks accept any name.
         return
     place, left = "", _MOST_WORDS
     for words in _commands(contract.expand_user_args(spec.command, {_MARK: ""})):

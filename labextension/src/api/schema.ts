@@ -370,6 +370,7 @@ export interface IJobSpec {
   readonly profile?: string;
   readonly command?: string;
   readonly entry_point?: string;
+  readonly interpreter?: string;
   readonly source?: ISource;
   readonly layout?: 'usercode' | 'code';
   readonly python?: string;

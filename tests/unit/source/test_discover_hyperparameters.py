@@ -79,6 +79,15 @@ def test_entry_point_is_read(code: Path) -> None:
     assert look(code, entry_point="run.sh").files == ()
 
 
+def test_entry_point_is_read_if_its_first_line_runs_python(folder: Path) -> None:
+    for name, line in (("fit", "#!/usr/bin/env -S python3 -u"), ("fit.py", "#!/bin/bash")):
+        path = script(folder, PARSER.format(name="width"), name)
+        path.write_text(f"{line}\n{path.read_text()}")
+    result = look(folder, entry_point="fit", hyperparameters={"width": "x"})
+    assert (names(result), list(result.refused)) == (["width"], ["hyperparameters.width"])
+    assert look(folder, entry_point="fit.py").files == ()
+
+
 def test_local_modules_imported_by_the_script_are_read(folder: Path) -> None:
     script(folder, "from . import nothing\nimport numpy, options\nfrom lib.more import get\nfrom lib import sub\n")
     script(folder, "import argparse, train\nWIDTH = 3\n", "options.py")
