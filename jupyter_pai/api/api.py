@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -41,7 +40,7 @@ async def call(context: Context, verb: str, **arguments: Any) -> Any:
     """
     endpoint = ENDPOINTS.get(verb) or endpoints()[verb]
     # A body may have many faults, each of which gets a message.
-    parsed = await asyncio.to_thread(endpoint.parse, arguments) if "body" in arguments else endpoint.parse(arguments)
+    parsed = await context.read(endpoint.parse, arguments) if "body" in arguments else endpoint.parse(arguments)
     values = dict(parsed)
     values |= {name: context.service.store.jobs.find(values[name]) for name in endpoint.jobs}
     return await endpoint.function(context, **values)

@@ -22,7 +22,7 @@ async def save_component(
 ) -> Annotated[Json, Schema(Component)]:
     """Keep a job as a component, with a copy of its code. A version that exists is not replaced."""
     async with context.service.audit.entry("save_component"):
-        new = await asyncio.to_thread(parse, NewComponent, body)
+        new = await context.read(parse, NewComponent, body)
         return (await asyncio.to_thread(_components(context).save, new)).model_dump(mode="json")
 
 

@@ -6,12 +6,13 @@ built from them (`openapi.py`).
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import UnionType
@@ -39,13 +40,15 @@ Json = dict[str, Any]
 # A time as an ISO text.
 Time = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Context:
     """The values that every endpoint receives. `root` is set in a Jupyter server whose notebooks are local files,
     `boards` in a Jupyter server. `sessions` returns its sessions, as Jupyter's REST API does. `may_execute` returns
-    whether the caller may execute code as the server's user; None if this is certain, as in a kernel."""
+    whether the caller may execute code as the server's user; None if this is certain, as in a kernel. `turn` is that of
+    a large request to be read."""
 
     service: JobService
     root: ServerRoot | None = None
@@ -53,6 +56,13 @@ class Context:
     base_url: str = "/"
     sessions: Callable[[], Awaitable[list[Json]]] | None = None
     may_execute: Callable[[], Awaitable[bool]] | None = None
+    turn: asyncio.Lock | nullcontext[None] = field(default_factory=nullcontext)
+
+    async def read(self, parse: Callable[..., T], *values: Any) -> T:
+        """Return what `parse` makes of the body of a request, in a thread. One large body is read at a time: other
+        requests would wait for each of several threads."""
+        async with self.turn:
+            return await asyncio.to_thread(parse, *values)
 
     def path(self, text: str, *, writable: bool = False) -> Path:
         """Return the absolute path of `text`, which is absolute or relative to the contents root. `writable`: the

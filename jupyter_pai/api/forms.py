@@ -73,14 +73,14 @@ async def preview(
     quick: Annotated[bool, "Skip the secret scan of files, which takes the longest: `leaks` is null then."] = False,
 ) -> Annotated[Json, Schema(Preview)]:
     """Preview a submit. The `details.faults` of an error are the invalid fields of the spec and their messages."""
-    request = await asyncio.to_thread(submit_request, body)
+    request = await context.read(submit_request, body)
     return (await context.service.submitter.preview(request, quick=quick)).model_dump(mode="json")
 
 
 @endpoint("POST", "/inspect")
 async def inspect(context: Context, body: Annotated[object, Schema(SubmitRequest)]) -> Inspection:
     """Get the hyperparameters that the code declares."""
-    return await context.service.submitter.inspect(await asyncio.to_thread(submit_request, body))
+    return await context.service.submitter.inspect(await context.read(submit_request, body))
 
 
 @endpoint("GET", "/form")
@@ -157,7 +157,7 @@ async def recipe(
     context: Context, body: Annotated[object, Schema(SubmitRequest)]
 ) -> Annotated[Json, Schema(CodeReply)]:
     """Get a spec as a notebook cell, a command line, Python and JSON."""
-    request = await asyncio.to_thread(submit_request, body)
+    request = await context.read(submit_request, body)
     chosen = context.service.profiles.settings().pick(request.spec.profile, request.backend)
     profile = chosen.name if request.backend or request.spec.profile else ""
     capabilities = context.service.profiles.capabilities(chosen.backend)

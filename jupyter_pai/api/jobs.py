@@ -241,7 +241,7 @@ async def submit(
 ) -> Annotated[Json, Schema(SubmittedReply)]:
     """Submit a job."""
     async with context.service.audit.entry("submit", starts=True) as entry:
-        request = await asyncio.to_thread(submit_request, body)
+        request = await context.read(submit_request, body)
         entry.of_spec(request.spec, request.backend)
         submitted = await context.service.submitter.submit(_with_notebook_path(context, request))
         entry.of_job(submitted.job, "attached" if submitted.attached else "ok")
@@ -269,7 +269,7 @@ async def cancel_submit(context: Context, key: str) -> StoredReply:
 @endpoint("POST", "/bring")
 async def bring(context: Context, body: Annotated[object, Schema(SubmitRequest)]) -> TransferReply:
     """Start to stage the inputs of a spec on its platform, as submitting it does."""
-    request = await asyncio.to_thread(submit_request, body)
+    request = await context.read(submit_request, body)
     return context.transfer(await context.service.submitter.stage(_with_notebook_path(context, request)))
 
 
@@ -327,7 +327,7 @@ async def rerun(
 ) -> Annotated[Json, Schema(SubmittedReply)]:
     """Submit the spec and code of a job again."""
     async with context.service.audit.entry("rerun", job, starts=True) as entry:
-        request = await asyncio.to_thread(parse, Rerun, body or {})
+        request = await context.read(parse, Rerun, body or {})
         entry.of_job(context.service.store.jobs.find(job))
         submitted = await context.service.submitter.rerun(job, request)
         entry.of_job(submitted.job)

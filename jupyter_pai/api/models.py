@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from typing import Annotated, Any, Self
 
@@ -117,7 +116,7 @@ async def model_version(
 async def register_model(context: Context, body: Annotated[object, Schema(RegisterModel)]) -> RegisteredReply:
     """Register a version of a model. An import may continue after the reply."""
     async with context.service.audit.entry("register_model") as entry:
-        request = await asyncio.to_thread(parse, RegisterModel, body)
+        request = await context.read(parse, RegisterModel, body)
         entry.fields |= {"model": request.model, "profile": request.profile, "backend": request.backend}
         if not request.job:
             profile = _chosen(context, request.profile, request.backend)

@@ -57,7 +57,7 @@ async def check_workflow(
     context: Context, body: Annotated[object, Schema(WorkflowRequest)]
 ) -> Annotated[Json, Schema(WorkflowPlan)]:
     """Check a workflow: what its run would do, and what it would cost."""
-    request = _with_notebook_path(context, await asyncio.to_thread(workflow_request, body))
+    request = _with_notebook_path(context, await context.read(workflow_request, body))
     return (await context.service.workflows.check(request)).model_dump(mode="json")
 
 
@@ -67,7 +67,7 @@ async def run_workflow(
 ) -> Annotated[Json, Schema(WorkflowReply)]:
     """Run a workflow."""
     async with context.service.audit.entry("run_workflow", starts=True):
-        request = _with_notebook_path(context, await asyncio.to_thread(workflow_request, body))
+        request = _with_notebook_path(context, await context.read(workflow_request, body))
         run = await context.service.workflows.run(request)
     return {"run": _view(context, run)}
 
@@ -127,7 +127,7 @@ async def delete_workflow(context: Context, run: str) -> Annotated[Json, Schema(
 @endpoint("POST", "/workflows/export")
 async def export_workflow(context: Context, body: Annotated[object, Schema(ExportRequest)]) -> ExportReply:
     """Write a workflow in another format."""
-    request = await asyncio.to_thread(parse, ExportRequest, body)
+    request = await context.read(parse, ExportRequest, body)
     suffix = "yaml" if request.format == "yaml" else f"{request.format}.yaml"
     text = await context.service.workflows.export(request)
     return {"text": text, "name": f"{request.workflow.name}.{suffix}"}

@@ -44,6 +44,8 @@ class Engine:
         # Set when the server listens.
         self.info: ServerInfo | None = None
         self.proofs = AsyncLimiter(_PROOFS, _PROOF_SECONDS)
+        # Of large requests to be read.
+        self.turn = asyncio.Lock()
         self._context: Context | None = None
         self._lock = asyncio.Lock()
 

@@ -6,6 +6,7 @@ import asyncio
 import hmac
 import json
 import re
+from contextlib import nullcontext
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
@@ -128,14 +129,14 @@ class VerbHandler(PaiHandler):
         # Unknown parameters, as browsers and proxies add, are ignored.
         query = {name: self._texts(name) for name in route.parameters}
         arguments |= {name: _value(name, route.parameters[name], texts) for name, texts in query.items() if texts}
+        engine = self.settings["jupyter_pai_engine"]
+        turn = engine.turn if len(self.request.body) > _LARGE else nullcontext()
+        context = replace(await engine.context(), may_execute=self._may_execute, turn=turn)
         if route.body:
-            body = self.request.body
-            # Other requests have their turns between large ones.
-            arguments["body"] = await asyncio.to_thread(_json, body) if len(body) > _LARGE else _json(body)
+            arguments["body"] = await context.read(_json, self.request.body)
         if route.takes_bytes:
             arguments["content"] = self.request.body
-        context = await self.settings["jupyter_pai_engine"].context()
-        result = await call(replace(context, may_execute=self._may_execute), verb, **arguments)
+        result = await call(context, verb, **arguments)
         if route.sends_bytes:
             await self._stream(result)
         else:

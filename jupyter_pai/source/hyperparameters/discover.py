@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import threading
 import tokenize
 from collections.abc import Iterator
 from contextlib import suppress
@@ -30,6 +31,7 @@ _LONGEST_PATH = 4_000
 # Placeholder for the hyperparameters in a command.
 _MARK = "jupyter-pai-hyperparameters"
 _SEPARATORS = ";&|()<>\n"
+_inspecting = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,12 @@ def inspect(spec: JobSpec) -> Inspection:
 
 
 def inspect_modules(spec: JobSpec) -> tuple[Inspection, tuple[Module, ...]]:
-    """Return the inspection with the parsed modules."""
+    """Return the inspection with the parsed modules. One thread inspects at a time: others wait for one only."""
+    with _inspecting:
+        return _inspect(spec)
+
+
+def _inspect(spec: JobSpec) -> tuple[Inspection, tuple[Module, ...]]:
     code = _Code(spec.source.folder, spec.source.files)
     declared: dict[str, Hyperparameter] = {}
     notes: dict[str, None] = {}

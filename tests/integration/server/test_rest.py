@@ -17,6 +17,7 @@ from tornado.httpclient import HTTPClientError
 from jupyter_pai.api.routes import ROUTES
 from jupyter_pai.server.handlers import LARGEST_BODY
 
+from ...conftest import PATIENCE
 from .conftest import PREFIX
 
 Check = Callable[[str, object], Any]
@@ -365,6 +366,20 @@ async def test_a_request_is_refused_by_its_size(jp_fetch: Any) -> None:
         assert caught.value.response is not None
         assert words in json.loads(caught.value.response.body)["message"]
         assert caught.value.code == 400
+
+
+async def test_large_requests_are_read_in_turn(jp_fetch: Any, jp_serverapp: Any) -> None:
+    turn = jp_serverapp.web_app.settings["jupyter_pai_engine"].turn
+    spec = {"command": "true", "source": {"files": {"a": "x" * 100_000}}}
+    async with turn:
+        large = asyncio.create_task(ask(jp_fetch, "POST", "inspect", body={"spec": spec}))
+        async with asyncio.timeout(PATIENCE):
+            while not turn._waiters:
+                assert not large.done()
+                await asyncio.sleep(0.01)
+        assert await ask(jp_fetch, "POST", "inspect", body={"spec": {"command": "true"}})
+        assert not large.done()
+    assert await large
 
 
 async def test_jobs_record_their_notebook(jp_fetch: Any, spec: dict[str, Any], jp_root_dir: Any) -> None:
