@@ -20,8 +20,8 @@ MOST_EVENTS = 1_000
 # labels or outputs of a job in a list.
 LONGEST_TEXT, LONGEST_LISTED, MOST_LISTED = 4_000, 1_000, 20
 MOST_LABELS, LONGEST_LABEL = 100, 1_000
-# Each is replaced by all hyperparameters and arguments.
-MOST_USER_ARGS = 10
+# Characters of a job's commands, in which all hyperparameters and arguments replace each $PAI_USER_ARGS.
+_LARGEST_COMMANDS = 3_000_000
 # Instances of a job that are stored, and characters of one of their names, words and addresses.
 MOST_INSTANCES, LONGEST_WORD = 2_000, 200
 
@@ -97,6 +97,15 @@ def _check(field: str, place: str, limit: _Limit, value: object) -> None:
             raise FieldError(f"{place}{entry}", _too_large(field, size, limit.size))
     if together > limit.together:
         raise FieldError(f"{place}{field}", _too_large(field, together, limit.together))
+
+
+def fault_of_commands(size: int) -> str:
+    """Return the fault of commands of this size, with all hyperparameters and arguments; empty for an allowed size."""
+    if size <= _LARGEST_COMMANDS:
+        return ""
+    text = _("The commands are {size} large with hyperparameters and arguments, more than {most}.")
+    advice = _("Pass large values in a file: an input, or a file of the code.")
+    return text.format(size=show_size(size), most=show_size(_LARGEST_COMMANDS)) + " " + advice
 
 
 def fault_of_text(field: str, text: str) -> str:

@@ -16,7 +16,7 @@ from ..core.errors import SpecError
 from ..core.field_errors import FieldError, validation_errors
 from ..core.i18n import N_, _
 from ..core.secret import is_secret_name, is_variable
-from .limits import MOST_USER_ARGS, check_sizes
+from .limits import check_sizes, fault_of_commands
 from .values import STORED as STORED, Place, Texts as Texts, Words  # noqa: PLC0414
 
 # A size in bytes with an optional unit, or an empty text.
@@ -275,9 +275,9 @@ class JobSpec(Value):
         if self.args and self.runs_notebook:
             raise FieldError("args", _("A notebook takes no arguments. Pass hyperparameters instead: --hp NAME=VALUE."))
         passed = contract.count_user_args(self.command)
-        if passed > MOST_USER_ARGS:
-            text = _("contains $PAI_USER_ARGS {n} times, more than {most}.")
-            raise FieldError("command", text.format(n=passed, most=MOST_USER_ARGS))
+        times = passed + sum(contract.count_user_args(role.command) for role in self.roles)
+        if fault := fault_of_commands(max(times, 1) * len(contract.user_args(self.hyperparameters, self.args))):
+            raise FieldError("args" if self.args else "hyperparameters", fault)
         if self.args and self.command.strip() and not passed:
             raise FieldError("args", _("The command does not pass on the arguments: add $PAI_USER_ARGS to it."))
 

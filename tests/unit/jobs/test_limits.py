@@ -31,7 +31,21 @@ LARGE = "x" * 70_000
         ({"inputs": {f"n{n}": "/x" for n in range(101)}}, "inputs", "more than 100"),
         ({"outputs": {"a": "/" + LARGE}}, "outputs.a", "more than 8 kB"),
         ({"command": "x" * 100_001}, "command", "is 100 kB large, more than 100 kB. Write it to a script of the code."),
-        ({"command": "$PAI_USER_ARGS " * 11}, "command", "contains $PAI_USER_ARGS 11 times, more than 10."),
+        (
+            {"command": "$PAI_USER_ARGS " * 60, "args": ["x" * 60_000]},
+            "args",
+            "The commands are 3.6 MB large with hyperparameters and arguments, more than 3 MB. Pass",
+        ),
+        (
+            {"command": "", "entry_point": "a.py", "hyperparameters": {f"n{n}": "'" * 60_000 for n in range(16)}},
+            "hyperparameters",
+            "The commands are 4.8 MB large",
+        ),
+        (
+            {"roles": [{"name": "ps", "command": "$PAI_USER_ARGS " * 60}], "hyperparameters": {"a": "x" * 60_000}},
+            "hyperparameters",
+            "The commands are 3.6 MB large",
+        ),
         ({"image": "x" * 1_001}, "image", "more than 1 kB"),
         ({"python": LARGE}, "python", "more than 4 kB"),
         ({"output_path": LARGE}, "output_path", "more than 8 kB"),
