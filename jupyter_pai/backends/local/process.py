@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -17,7 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from ...core import filesystem
-from ...core.errors import DAMAGED, BackendError
+from ...core.errors import DAMAGED, BackendError, BadInput
 from ...core.host import boot_id, start_time
 from ...core.i18n import _
 from ...core.secret import Secret
@@ -133,6 +134,10 @@ def spawn(
                 start_new_session=True,
             )
     except OSError as error:
+        if error.errno == errno.E2BIG:
+            text = _("The hyperparameters, arguments and variables are larger than this system passes to a program.")
+            fix = _("Pass large values in a file: an input, or a file of the code.")
+            raise BadInput(text, fix=fix) from error
         raise BackendError(_("The job's process could not be started: {error}.").format(error=error)) from error
     finally:
         os.close(lock)

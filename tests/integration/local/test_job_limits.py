@@ -9,6 +9,7 @@ import pytest
 
 import jupyter_pai
 from jupyter_pai.client.embedded import EmbeddedClient
+from jupyter_pai.core.errors import BadInput
 from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import script, submit
@@ -53,6 +54,12 @@ def test_size_of_output_parameters_is_bounded(engine: EmbeddedClient, folder: Pa
     handle = submit(engine, folder=folder, entry_point="train.py").wait()
     assert {name: len(text) for name, text in handle.output_parameters.items()} == {"a": 64_000, "b": 63_000, "d": 900}
     assert handle.info["notes"][-1].startswith("2 output parameters were not stored")
+
+
+def test_arguments_beyond_those_of_the_system_are_a_user_error(engine: EmbeddedClient) -> None:
+    with pytest.raises(BadInput, match="are larger than this system passes to a program") as caught:
+        submit(engine, command="true $PAI_USER_ARGS", args=["x" * 60_000] * 10)
+    assert caught.value.fix == "Pass large values in a file: an input, or a file of the code."
 
 
 @pytest.mark.slow("counts")
