@@ -14,12 +14,15 @@ from ..core.cleanup import on_failure
 from ..core.errors import SettingsError
 from ..core.filesystem import replace_file
 from ..core.i18n import _
-from ..core.text import closest
+from ..core.text import closest, show_size
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
 T = TypeVar("T")
+
+# Names and values of one change, and their characters: the time of an edit grows with the square of their number.
+_MOST_VALUES, _LARGEST = 500, 100_000
 
 NAME = "jupyter_pai.toml"
 SYSTEM_FILE = Path("/etc/jupyter") / NAME
@@ -106,8 +109,9 @@ class SettingsFile:
         table `mounts`, which is removed with its last key.
 
         Raises:
-            SettingsError: if a value cannot be represented in TOML.
+            SettingsError: if a value cannot be represented in TOML, or the values are too many or too large.
         """
+        _check_size(values)
         try:
             profiles = self.document.setdefault("profiles", {})
             table = profiles.setdefault(profile, {})
@@ -186,6 +190,21 @@ class SettingsFile:
             elif here == profile and key and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[.=]", line):
                 return number
         return header
+
+
+def _check_size(values: Mapping[str, Any]) -> None:
+    waiting: list[Any] = [values]
+    size = 0
+    for value in waiting:  # The list grows while it is read.
+        if isinstance(value, Mapping):
+            waiting += [*value.keys(), *value.values()]
+        elif isinstance(value, list):
+            waiting += value
+        else:
+            size += len(str(value))
+        if len(waiting) > _MOST_VALUES or size > _LARGEST:
+            text = _("The settings are too large: one change may have {values} names and values, of {size} together.")
+            raise SettingsError(text.format(values=_MOST_VALUES, size=show_size(_LARGEST)))
 
 
 def _set(table: Any, key: str, value: Any) -> None:

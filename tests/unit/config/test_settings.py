@@ -33,6 +33,16 @@ def file(home: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+@pytest.mark.parametrize(
+    "values",
+    [{f"n{n}": n for n in range(300)}, {"mounts": {f"n{n}": "/x" for n in range(300)}}, {"python": "x" * 100_001}],
+)
+def test_large_changes_are_rejected(file: Path, values: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match="may have 500 names and values, of 100 kB together"):
+        files.edit(MODELS, "x", {"backend": "local"} | values, False)
+    assert not file.exists()
+
+
 @pytest.mark.parametrize("values", [{"\ud800": 1}, {"python": "\ud800"}, {"a": [None]}, {"a": {"b": None}}])
 def test_unencodable_values_are_rejected_before_writing(file: Path, values: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match="Cannot write"):
