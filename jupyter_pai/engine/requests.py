@@ -14,6 +14,7 @@ from ..core.errors import SpecError
 from ..core.field_errors import validation_errors
 from ..jobs import names as job_name
 from ..jobs.job import Job, JobStatus
+from ..jobs.limits import MOST_LABELS
 from ..jobs.spec import JobSpec, parse_spec
 
 M = TypeVar("M", bound=BaseModel)
@@ -82,7 +83,7 @@ class Prune(BaseModel):
     larger_than: int | None = Field(None, ge=0, description="Size in bytes that the job exceeds.")
     keep: int | None = Field(None, ge=0, description="Number of the newest matching jobs to keep.")
     status: tuple[JobStatus, ...] = Field((), description="Allowed statuses.")
-    labels: dict[str, str] = Field({}, description="Required labels.")
+    labels: dict[str, str] = Field({}, max_length=MOST_LABELS, description="Required labels.")
     environments: bool = Field(False, description="Also delete environments that are not in use.")
     dry_run: bool = Field(False, description="Only report candidates; delete nothing.")
     only_jobs: tuple[str, ...] | None = Field(None, description="Restrict the jobs to these.")

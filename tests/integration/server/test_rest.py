@@ -461,6 +461,7 @@ async def test_jobs_record_their_notebook(jp_fetch: Any, spec: dict[str, Any], j
         ("POST", ["tensorboards"], {}, '{"jobs": ["nothing"]}', 404, "`nothing`"),
         ("DELETE", ["tensorboards", "nothing"], {}, None, 404, "is not running"),
         ("POST", ["prune"], {}, '{"older_than": -1}', 400, "older_than"),
+        ("POST", ["prune"], {}, json.dumps({"labels": {f"n{n}": "" for n in range(101)}}), 400, "100 or fewer items"),
         ("POST", ["prune"], {}, '{"older_than": NaN}', 400, "older_than"),
         ("POST", ["prune"], {}, '{"status": ["runing"]}', 400, "status"),
         ("POST", ["prune"], {}, '{"all": true}', 400, "all"),
