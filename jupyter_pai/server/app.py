@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import secrets
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ from .handlers import ProofHandler, StreamHandler, UnknownHandler, VerbHandler
 from .tensorboard_proxy import PATH as TENSORBOARD_PATH, TensorBoardHandler
 
 _ACTIVITY_INTERVAL = 5.0
+# Seconds after which a thread that computes lets another one run.
+_SWITCH_INTERVAL = 0.001
 # Events of Jupyter's contents API, such as a rename.
 _CONTENTS = "https://events.jupyter.org/jupyter_server/contents_service/v1"
 # Proofs of identity in some seconds. A client requests one per connection, and sends some hundred requests per second.
@@ -87,6 +90,8 @@ class PaiApp(ExtensionApp):
     load_other_extensions = True
 
     def initialize_settings(self) -> None:
+        # The default is 5 ms, which each step of a request waits for each thread that computes.
+        sys.setswitchinterval(min(_SWITCH_INTERVAL, sys.getswitchinterval()))
         sessions = self.settings["session_manager"].list_sessions
         self.engine = Engine(self.settings["base_url"], _contents_root(self.serverapp), sessions)
         self.info_file = info_path(os.getpid())
