@@ -157,7 +157,7 @@ def test_options_become_a_spec(folder: Path) -> None:
         (["--input", "a=x", "--input", "a=y"], "duplicate name `a`"),
         (["--input", "a="], "requires a path"),
         (["nowhere.py"], "nowhere.py"),
-        (["notes.txt"], "expected a folder, .py, .sh or .ipynb"),
+        (["notes.txt"], "expected a folder, .py, .sh, .ipynb, or a script that"),
         (["--spec", "nowhere.json"], "nowhere.json"),
         (["--spec", "broken.json"], "broken.json"),
         (["--spec", "list.json"], "does not contain a table of fields"),
