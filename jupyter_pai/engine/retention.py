@@ -147,9 +147,8 @@ class Retention:
 
     def _measure(self, at_most: int | None, again: str) -> None:
         usage = self.store.disk_usage
-        if again:
-            usage.forget(f"jobs/{again}").result()
-        new = [job.id for job in usage.finished_jobs("bytes IS NULL")][:at_most]
+        # A known size is replaced, not removed first: other readers add the sizes up meanwhile.
+        new = [job.id for job in usage.finished_jobs("(bytes IS NULL OR id = ?)", (again,))][:at_most]
         for start in range(0, len(new), _BATCH):
             if self._closed.is_set():
                 return
