@@ -78,7 +78,7 @@ def output_root(spec: JobSpec, folder: JobFolder) -> Path:
 
 def output_folders(spec: JobSpec, folder: JobFolder) -> dict[str, Path]:
     """Return the folder of each output channel."""
-    root = file_path(spec.output_path) if spec.output_path else folder.output
+    root = output_root(spec, folder)
     standard = {channel: root / channel for channel in spec.channels}
     return {**standard, **{contract.ALIASES.get(name, name): file_path(uri) for name, uri in spec.outputs.items()}}
 

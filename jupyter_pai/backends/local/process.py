@@ -169,7 +169,7 @@ def read_result(folder: JobFolder) -> Result | None:
         values = dict(line.partition("=")[::2] for line in lines)
         status = int(values["status"]) if values["status"] else None
         ended, kills = _time(values["ended"]), int(values["oom_kills"])
-        _exit_code(status or 0)  # Raises for a number that is none of a wait status.
+        _exit_code(status or 0)  # Raises if the number is not a wait status.
         return Result(status, values["instance"], values["reason"], ended, kills)
     return None
 
