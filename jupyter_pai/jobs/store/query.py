@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ...core.errors import UsageError
+from ...core.i18n import _
 from ..job import JobStatus, now
+from ..limits import MOST_LABELS
 from .database import storable
 
 # The sort keys and their SQL. A running job's duration extends to now.
@@ -31,6 +34,9 @@ class JobFilter:
 
     `sort` is one of `SORTS`, or ``hp:NAME`` for the value of a hyperparameter, numbers before other texts. Jobs without
     a value come last in both directions. Equal jobs are ordered newest first, or oldest first when descending.
+
+    Raises:
+        UsageError: for more labels than a job can have. SQLite limits the depth of a condition.
     """
 
     def __init__(
@@ -50,6 +56,9 @@ class JobFilter:
         *,
         folded: bool = False,
     ) -> None:
+        if len(labels or {}) > MOST_LABELS:
+            text = _("{n} labels are required, but a job has at most {most}.")
+            raise UsageError(text.format(n=len(labels or {}), most=MOST_LABELS))
         self.limit = limit
         self.offset = offset
         self.sort = sort

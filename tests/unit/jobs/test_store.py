@@ -21,7 +21,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from jupyter_pai.client.summary import duration
-from jupyter_pai.core.errors import BadInput, Conflict, NotFound, StateError
+from jupyter_pai.core.errors import BadInput, Conflict, NotFound, StateError, UsageError
 from jupyter_pai.core.i18n import _, ngettext, use_language
 from jupyter_pai.engine.data import disk
 from jupyter_pai.jobs import limits
@@ -117,6 +117,14 @@ def test_pages_have_filters_and_totals(store: Store) -> None:
     page, total = store.jobs.page(JobFilter(notebook="/a/b.ipynb", sort="hp:lr"))
     assert ([result.notebook for result in page], total) == (["/a/b.ipynb"], 1)
     assert store.jobs.page(JobFilter(notebook="/a/b.ipyn"))[1] == 0
+
+
+def test_filter_has_at_most_the_labels_of_a_job(store: Store) -> None:
+    labels = {f"n{n}": "x" for n in range(limits.MOST_LABELS)}
+    assert store.jobs.page(JobFilter(labels=labels)) == ([], 0)
+    assert store.jobs.page(JobFilter([JobStatus.FAILED], labels=labels, folded=True)) == ([], 0)
+    with pytest.raises(UsageError, match=r"101 labels are required, but a job has at most 100\."):
+        JobFilter(labels={**labels, "one": "more"})
 
 
 def test_short_queries_agree_with_the_jobs(store: Store) -> None:
