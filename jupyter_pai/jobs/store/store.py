@@ -88,8 +88,8 @@ class DiskUsageTable(StoreTable):
     def record(self, db: sqlite3.Connection, sizes: Mapping[str, int]) -> None:
         """Record measured sizes in bytes. Jobs deleted in the meantime are skipped."""
         db.executemany(
-            "INSERT OR REPLACE INTO disk_use SELECT ?1, ?2 WHERE ?1 NOT GLOB 'jobs/*' "
-            "OR EXISTS (SELECT 1 FROM job WHERE id = substr(?1, 6))",
+            "INSERT OR REPLACE INTO disk_use SELECT path, bytes FROM (SELECT ? AS path, ? AS bytes) "
+            "WHERE path NOT GLOB 'jobs/*' OR EXISTS (SELECT 1 FROM job WHERE id = substr(path, 6))",
             sizes.items(),
         )
 
