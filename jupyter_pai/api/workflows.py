@@ -58,7 +58,8 @@ async def check_workflow(
 ) -> Annotated[Json, Schema(WorkflowPlan)]:
     """Check a workflow: what its run would do, and what it would cost."""
     request = _with_notebook_path(context, await context.read(workflow_request, body))
-    return (await context.service.workflows.check(request)).model_dump(mode="json")
+    plan = await context.service.workflows.check(request)
+    return await asyncio.to_thread(plan.model_dump, mode="json")
 
 
 @endpoint("POST", "/workflows")
@@ -69,7 +70,7 @@ async def run_workflow(
     async with context.service.audit.entry("run_workflow", starts=True):
         request = _with_notebook_path(context, await context.read(workflow_request, body))
         run = await context.service.workflows.run(request)
-    return {"run": _view(context, run)}
+    return {"run": await asyncio.to_thread(_view, context, run)}
 
 
 @endpoint("GET", "/workflows")
@@ -86,7 +87,7 @@ async def list_workflows(
 @endpoint("GET", "/workflows/{run}")
 async def show_workflow(context: Context, run: str) -> Annotated[Json, Schema(WorkflowReply)]:
     """Get a run of a workflow by its id, the beginning of its id, its name, or `last`."""
-    return {"run": _view(context, await asyncio.to_thread(context.service.workflows.find, run))}
+    return {"run": await asyncio.to_thread(lambda: _view(context, context.service.workflows.find(run)))}
 
 
 @endpoint("GET", "/workflows/{run}/definition")

@@ -48,7 +48,7 @@ class Conductor:
         workflow = (await asyncio.to_thread(self.folder.stored)).workflow
         states = await asyncio.to_thread(States, self.folder, workflow)
         submits = StepSubmit(record, states, self.submitter, self.audit, self.stopping)
-        runner = StepRunner(self.folder, submits, _used_results(workflow), earlier)
+        runner = StepRunner(self.folder, submits, await asyncio.to_thread(_used_results, workflow), earlier)
         try:
             if not await self._run_steps(workflow, states, runner):
                 return False

@@ -53,6 +53,8 @@ class Workflows:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         # Runs with damaged files.
         self._damaged: set[str] = set()
+        # Large workflows are checked and stored one after another: other requests would wait for each thread.
+        self._turn = asyncio.Lock()
 
     def conduct(self, runs: Iterable[str]) -> None:
         """Conduct those of these runs that no other process conducts."""
@@ -127,7 +129,9 @@ class Workflows:
         Raises:
             BadInput: for invalid fields of a step; ``details["faults"]`` names them.
         """
-        return (await plan.checked(self.submitter(), request)).described()
+        async with self._turn:
+            checked = await plan.checked(self.submitter(), request)
+            return await asyncio.to_thread(checked.described)
 
     async def run(self, request: WorkflowRequest) -> WorkflowRun:
         """Pack the code of all steps, store the run and start it. Requests with the same key make one run.
@@ -139,15 +143,17 @@ class Workflows:
         run = _run_id(request.key)
         if not self._folder(run).exists:
             await self.submitter().keys.run("workflow", request.key, self._create(run, request))
-        return await asyncio.to_thread(self.find, run)
+        async with self._turn:
+            return await asyncio.to_thread(self.find, run)
 
     async def _create(self, run: str, request: WorkflowRequest) -> None:
         submitter = self.submitter()
-        checked = await plan.checked(submitter, request)
-        packed = await asyncio.to_thread(checked.packed, submitter)
-        packed.check_confirmed(confirmed=request.confirmed)
-        submitter.keys.store(request.key)
-        folder = await asyncio.to_thread(self._store, run, request, packed)
+        async with self._turn:
+            checked = await plan.checked(submitter, request)
+            packed = await asyncio.to_thread(checked.packed, submitter)
+            packed.check_confirmed(confirmed=request.confirmed)
+            submitter.keys.store(request.key)
+            folder = await asyncio.to_thread(self._store, run, request, packed)
         if folder:
             self._conduct(folder)
 
@@ -348,7 +354,8 @@ class Workflows:
         """
         from .export import exported  # Imports YAML.
 
-        return await exported(self.submitter(), request)
+        async with self._turn:
+            return await exported(self.submitter(), request)
 
 
 def _run_id(key: str) -> str:

@@ -20,7 +20,7 @@ from .condition import Condition, parse_condition
 from .references import CHANNEL, OUTPUTS, Reference, check_step_name, references
 
 # Steps that a workflow may have.
-MOST_STEPS = 5000
+MOST_STEPS = 1000
 
 
 def _words(value: object) -> object:

@@ -20,7 +20,7 @@ TRAIN = step("train", "true")
 @pytest.mark.parametrize(
     ("steps", "message"),
     [
-        ([], "A workflow has 1 to 5000 steps."),
+        ([], "A workflow has 1 to 1000 steps."),
         ([TRAIN, TRAIN], "Two steps have the name `train`."),
         ([step("a", "true", "b"), step("b", "true", "a")], "The steps need each other in a circle: "),
         ([step("a", "true", "none")], "The step `a` needs `none`, but no step has this name."),
