@@ -172,7 +172,7 @@ def shared(home: Home) -> list[Finding]:
 
 def _database(home: Home) -> Finding:
     try:
-        with sqlite3.connect(home.database, timeout=2) as database:
+        with contextlib.closing(sqlite3.connect(home.database, timeout=2)) as database:
             database.execute("BEGIN IMMEDIATE")
             database.execute("ROLLBACK")
             mode = database.execute("PRAGMA journal_mode").fetchone()[0]

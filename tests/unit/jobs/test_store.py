@@ -529,7 +529,7 @@ for n in range(40):
 
 def test_database_of_schema_version_1_is_migrated(tmp_path: Path) -> None:
     path = tmp_path / "old.sqlite3"
-    with sqlite3.connect(path) as database:
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.executescript(FIRST)
         database.execute(
             "INSERT INTO job VALUES ('aaaa', 'k', '', 'x', 'local', 'local', '', 'failed', 1, 1.0, NULL, 2)"
@@ -605,7 +605,7 @@ def test_active_pinned_and_used_jobs_are_not_deleted(store: Store) -> None:
 
 def test_database_of_a_newer_version_is_rejected_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "new.sqlite3"
-    with sqlite3.connect(path) as database:
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("PRAGMA user_version = 999")
     with pytest.raises(StateError, match="newer version") as caught:
         Store(path)
