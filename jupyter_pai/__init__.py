@@ -25,13 +25,18 @@ if TYPE_CHECKING:
     )
     from .backends.check import Check as Check
     from .backends.job_files import Document as Document, JobFile as JobFile, Problem as Problem
+    from .backends.private_folder import SharedFolderSettings as SharedFolderSettings
     from .backends.registry import (
         Model as Model,
         ModelVersion as ModelVersion,
         Registration as Registration,
         Registry as Registry,
     )
-    from .backends.remote import Candidate as Candidate, RemoteBackend as RemoteBackend
+    from .backends.remote import (
+        Candidate as Candidate,
+        RemoteBackend as RemoteBackend,
+        SharedFolderBackend as SharedFolderBackend,
+    )
     from .backends.reports import (
         EventPage as EventPage,
         LogPiece as LogPiece,
@@ -39,6 +44,7 @@ if TYPE_CHECKING:
         RemoteJob as RemoteJob,
         Report as Report,
         Sample as Sample,
+        whole_log as whole_log,
     )
     from .backends.resources import (
         Choice as Choice,
@@ -138,8 +144,9 @@ _PLUGIN_HOMES = {
     "backends.check": "Check",
     "backends.job_files": "Document JobFile Problem",
     "backends.registry": "Model ModelVersion Registration Registry",
-    "backends.remote": "Candidate RemoteBackend",
-    "backends.reports": "EventPage LogPiece PointPage RemoteJob Report Sample",
+    "backends.private_folder": "SharedFolderSettings",
+    "backends.remote": "Candidate RemoteBackend SharedFolderBackend",
+    "backends.reports": "EventPage LogPiece PointPage RemoteJob Report Sample whole_log",
     "backends.resources": "Choice Image ImageQuery InstanceType Link Quota",
     "backends.tensorboards": "Board Boards",
     "backends.terminals": "TerminalCommand TerminalDialect TerminalPage TerminalSocket",

@@ -7,6 +7,7 @@ the class or name of a backend.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -138,13 +139,10 @@ class Backend(JobFiles, PlatformMetrics, ABC):
     options_model: ClassVar[type[BaseModel] | None] = None
     # Slow modules of a first submit, imported in a thread when a page or kernel connects and a profile exists.
     preloaded: ClassVar[Sequence[str]] = ()
-    # The label that has our id of a job on the platform; empty if the id stands elsewhere.
-    job_label: ClassVar[str] = ""
+    job_label: ClassVar[str] = ""  # That with our id of a job on the platform; empty if the id stands elsewhere.
     keeps_samples: ClassVar[bool] = False  # Of ended jobs: they are fetched when a user first looks at them.
-    # TensorBoards run by the platform; None if it runs none.
-    boards: Boards | None = None
-    # The platform's registry of models; None if it has none.
-    registry: Registry | None = None
+    boards: Boards | None = None  # TensorBoards run by the platform; None if it runs none.
+    registry: Registry | None = None  # The platform's registry of models; None if it has none.
     # The dialects of the WebSockets that `terminal` returns, by name; empty if it returns pages or commands.
     terminal_dialects: ClassVar[Mapping[str, type[TerminalDialect]]] = {}
     # Functions that write a workflow in a format of the platform, by its name: backend, workflow, code folders by step.
@@ -159,6 +157,8 @@ class Backend(JobFiles, PlatformMetrics, ABC):
         self.home = home
         # The administrator's rule on instance types, for backends that select one.
         self.allows: Callable[[str], bool] = lambda instance_type: True
+        # Times of the monotonic clock before the last submits, and ids of the jobs. Kept by the engine.
+        self.submits: deque[tuple[float, str]] = deque(maxlen=100)
 
     @classmethod
     def discover(cls) -> dict[str, Any]:
@@ -286,9 +286,9 @@ class Backend(JobFiles, PlatformMetrics, ABC):
         """Return ids and times of the platform's jobs with our id, oldest first: repeated submits may make several."""
         return ()
 
-    async def lists_since(self, moment: float) -> bool:
-        """Return whether the platform lists a job that this process submitted after a time of the monotonic clock, and
-        therefore would list an earlier one. May always be False: a submit without a reply is then repeated later."""
+    async def lists_any(self, remote_ids: Collection[str]) -> bool:
+        """Return whether the platform lists one of these jobs, which this process submitted, and would therefore list
+        an earlier one. May always be False: a submit without a reply is then repeated later."""
         return False
 
     # Follow.

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
 from typing import Literal
 
+from ..cloud import http as transport
 from ..cloud.keys import AccessKey
 from ..core.errors import PaiError
 from ..core.i18n import _
 from .base import Finding
 
-__all__ = ["checked", "key_finding"]
+__all__ = ["checked", "examined", "key_finding"]
+
+
+def examined(findings: Awaitable[Finding | list[Finding]]) -> list[Finding]:
+    """Return the results of checks, and close the connections that they used. Blocks: call it in a thread without an
+    event loop."""
+
+    async def closing() -> list[Finding]:
+        try:
+            found = await findings
+            return [found] if isinstance(found, Finding) else found
+        finally:
+            await transport.close()
+
+    return asyncio.run(closing())
 
 
 async def checked(

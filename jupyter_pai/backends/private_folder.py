@@ -3,15 +3,52 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..core.errors import BackendError
-from ..core.file_uri import uri_of
-from ..core.i18n import _
+from pydantic import Field, field_validator
 
-__all__ = ["PrivateFolder"]
+from ..config.settings import IMPORTANT, ProfileSettings
+from ..core.errors import BackendError
+from ..core.file_uri import local_path, uri_of
+from ..core.i18n import N_, _
+
+__all__ = ["PrivateFolder", "SharedFolderSettings", "folder_uri", "path_of"]
+
+
+def path_of(uri: str) -> str:
+    """Return the path of a ``file://`` URI, or of a path; empty for other URIs."""
+    return os.path.expanduser(local_path(uri))
+
+
+def folder_uri(uri: str) -> str:
+    """Return the URI of a folder that is given by its URI or its path."""
+    path = path_of(uri)
+    return uri_of(path, folder=True) if path else f"{uri.rstrip('/')}/"
+
+
+class SharedFolderSettings(ProfileSettings):
+    """The key of a profile for a folder that this machine shares with the machines of the jobs."""
+
+    folder: str = Field(
+        title=N_("Shared folder"),
+        description=N_(
+            "Folder that this machine and all nodes see at the same path. It gets code, inputs, logs and outputs."
+        ),
+        json_schema_extra=IMPORTANT,
+    )
+
+    @field_validator("folder")
+    @classmethod
+    def _is_absolute(cls, folder: str) -> str:
+        path = os.path.expanduser(folder)
+        if not os.path.isabs(path):
+            raise ValueError(_("`{path}` is not an absolute path").format(path=folder))
+        if re.search(r"[\x00-\x1f\x7f]", path):
+            raise ValueError(_("the path must not contain control characters"))
+        return os.path.normpath(path)
 
 
 class PrivateFolder:

@@ -6,12 +6,13 @@ process continues there without losing or repeating a byte.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from ..core.errors import BadInput
+from ..core.i18n import _
 from ..jobs.events import MetricPoint, PlatformEvent
 from ..jobs.job import JobStatus
 from ..jobs.limits import shortened
@@ -20,6 +21,8 @@ from ..jobs.spec import JobSpec, parse_spec
 # The platform's status of a failed job whose command certainly never ran, because its submit was interrupted. A step of
 # a workflow is then submitted again.
 NEVER_STARTED = "never started"
+# Bytes of the largest piece of a log.
+LOG_PIECE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,31 @@ class LogPiece(NamedTuple):
     missing: int = 0
 
 
+def log_part(cursor: str, attempts: int, read: Callable[[int, int, int], bytes]) -> LogPiece:
+    """Return the part of a log after a cursor, which is the attempt and a position in its log.
+
+    `attempts`: the number of attempts that have begun. `read` returns at most some bytes of the log of an attempt, from
+    a position on.
+    """
+    number, _colon, offset = (cursor or "1:0").partition(":")
+    attempt, start = int(number), int(offset)
+    data = read(attempt, start, LOG_PIECE)
+    while not data and attempt < attempts:
+        attempt, start = attempt + 1, 0
+        data = read(attempt, start, LOG_PIECE)
+    more = len(data) == LOG_PIECE or (bool(data) and attempt < attempts)
+    return LogPiece(data, f"{attempt}:{start + len(data)}", more=more, attempt=attempt)
+
+
+def whole_log(cursor: str, *logs: bytes) -> LogPiece:
+    """Return the part of a log after a cursor, for platforms that return the log of each attempt as a whole."""
+
+    def read(attempt: int, start: int, size: int) -> bytes:
+        return logs[attempt - 1][start : start + size] if logs else b""
+
+    return log_part(cursor, len(logs), read)
+
+
 class EventPage(NamedTuple):
     """The next events of a job. `more`: further events are available now."""
 
@@ -113,6 +141,11 @@ class RemoteJob:
     console_url: str = ""
     outputs: dict[str, str] = field(default_factory=dict)
     job_id: str = ""
+
+
+def elsewhere(name: str) -> JobSpec:
+    """Return the spec of a job that was submitted elsewhere, of which only the name is known."""
+    return JobSpec.model_construct(name=name, command=_("(submitted elsewhere)"))
 
 
 def spec_of_parts(fields: Mapping[str, Any], parts: Iterable[Mapping[str, Any]]) -> JobSpec:

@@ -63,7 +63,8 @@ class Retries:
 
 @dataclass(frozen=True)
 class Call:
-    """One call. `auth` is called for each attempt. `repeat` marks an idempotent call.
+    """One call. `auth` is called for each attempt; None for a call without credentials. `repeat` marks an idempotent
+    call.
 
     `body` may be a function that returns the bytes in pieces, called for each attempt.
 
@@ -73,7 +74,7 @@ class Call:
 
     method: str
     url: str
-    auth: Callable[[], Awaitable[httpx.Auth | Callable[[httpx.Request], httpx.Request]]]
+    auth: Callable[[], Awaitable[httpx.Auth | Callable[[httpx.Request], httpx.Request]]] | None = None
     body: bytes | Callable[[], AsyncIterable[bytes]] = b""
     headers: dict[str, str] = field(default_factory=dict)
     repeat: bool = True
@@ -152,7 +153,7 @@ class Transport:
     async def _once(self, call: Call, parse: Callable[[httpx.Response], _T]) -> _T:
         import httpx
 
-        auth = await call.auth()
+        auth = await call.auth() if call.auth else None
         body = call.body if isinstance(call.body, bytes) else call.body()
         local = _local()
         client = local.client(self.ca_file)

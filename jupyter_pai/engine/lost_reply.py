@@ -93,8 +93,10 @@ async def submit_once(
         waits.text = _("Waiting for the platform's reply to the submit.")
         if number:
             await send_again()
+        begun = time.monotonic()
         try:
             submission = await backend.submit(job, folder, secrets)
+            backend.submits.append((begun, submission.remote_id))
         except ReplyLost as error:
             lost = error
             waits.text = _("The reply to the submit was lost. Waiting until the platform lists the job.")
@@ -135,7 +137,8 @@ async def _search(backend: Backend, job: Job, seconds: float, timings: Timings) 
                 with suppress(EngineError):
                     if remote_id := await backend.find(job.id):
                         return remote_id
-                    if await backend.lists_since(lost + timings.executed):
+                    later = {one for begun, one in backend.submits if begun >= lost + timings.executed}
+                    if later and await backend.lists_any(later):
                         return await backend.find(job.id)
     return ""
 

@@ -103,7 +103,7 @@ def test_command_line_uses_the_plugin(den: Cli, shared: Path, folder: Path) -> N
     assert "local" in den("instances", "--profile", "den").stdout
     doctor = den("doctor", "--profile", "den")
     assert doctor.returncode == 0, doctor.stdout
-    assert f"works in {shared}" in doctor.stdout
+    assert "instance types" in doctor.stdout
     words = ("train.py", "--backend", "neighbour", "--hp", "rate=0.5", "--input")
     refused = den("submit", *words, "train=data.txt")
     assert refused.returncode == 2

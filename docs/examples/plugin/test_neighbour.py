@@ -48,10 +48,6 @@ class TestNeighbour(RemoteBackendPromises):
         return {"backend": "neighbour", "folder": str(shared)}
 
     @pytest.fixture
-    def readable(self, shared: Path) -> Path:
-        return shared
-
-    @pytest.fixture
     def job_file(self) -> tuple[str, str]:
         return FILE
 
@@ -135,10 +131,6 @@ class TestNeighbourWithAPassword(RemoteBackendPromises):
     @pytest.fixture
     def login(self) -> dict[str, Any]:
         return {"user": "ada", "password": PASSWORD}
-
-    @pytest.fixture
-    def readable(self, shared: Path) -> Path:
-        return shared
 
     @pytest.fixture
     def bench(

@@ -5,8 +5,6 @@ Modules that an idle server does not need are imported on first use.
 
 from __future__ import annotations
 
-import time
-from collections import deque
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
@@ -25,7 +23,7 @@ from ..base import Caller, Capability, Finding, Prepared, Submission, Trial, par
 from ..check import Check
 from ..job_files import Document, JobFile
 from ..remote import Candidate, RemoteBackend
-from ..reports import EventPage, LogPiece, RemoteJob, Report, Sample
+from ..reports import EventPage, LogPiece, RemoteJob, Report
 from ..resources import Choice, InstanceType, Link, Quota
 from ..terminals import TerminalCommand
 from .options import OpenPaiCredentials, OpenPaiLogin, OpenPaiOptions, OpenPaiSettings
@@ -62,8 +60,6 @@ class OpenPaiBackend(RemoteBackend):
     def __init__(self, settings: ProfileSettings, home: Home) -> None:
         super().__init__(settings, home)
         self.stores_inputs = bool(self.settings.shared_storage or self.settings.hdfs)
-        # Times of the monotonic clock before the last submits, and the names of the jobs.
-        self._created: deque[tuple[float, str]] = deque(maxlen=100)
 
     @cached_property
     def client(self) -> OpenPaiClient:
@@ -137,10 +133,7 @@ class OpenPaiBackend(RemoteBackend):
     async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
         from .submit import submission
 
-        begun = time.monotonic()
-        done = await submission.submit(job, folder, secrets, self.settings, self.client)
-        self._created.append((begun, done.remote_id))
-        return done
+        return await submission.submit(job, folder, secrets, self.settings, self.client)
 
     async def code_uri(self, digest: str, size: int) -> str:
         from .submit import locations
@@ -173,9 +166,8 @@ class OpenPaiBackend(RemoteBackend):
         async for candidate in adoption.candidates(self.client, job_id):
             yield candidate
 
-    async def lists_since(self, moment: float) -> bool:
-        later = {remote_id for begun, remote_id in self._created if begun >= moment}
-        return bool(later) and await self.follower.lists_any(later)
+    async def lists_any(self, remote_ids: Collection[str]) -> bool:
+        return await self.follower.lists_any(remote_ids)
 
     # Follow.
 
@@ -195,9 +187,6 @@ class OpenPaiBackend(RemoteBackend):
 
     async def events(self, remote_id: str, cursor: str) -> EventPage:
         return await self.follower.events(remote_id, cursor)
-
-    async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
-        return ()
 
     async def terminal(self, remote_id: str, instance: str) -> TerminalCommand:
         return await self.follower.terminal(remote_id, instance)

@@ -8,12 +8,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ...cloud import http as transport
 from ...core.errors import PaiError
 from ...core.filesystem import network_kind
 from ...core.i18n import N_, _
 from ..base import Finding, Trial
-from ..findings import checked
+from ..findings import checked, examined
 from . import machines
 from .client import OpenPaiClient, check_encryption
 from .options import OpenPaiSettings
@@ -28,30 +27,27 @@ _DEFAULT = "default"
 
 def examine(settings: OpenPaiSettings) -> list[Finding]:
     """Check the requirements of jobs. Blocks: call it in a thread without an event loop."""
-    return asyncio.run(_examine(settings))
+    return examined(_examine(settings))
 
 
 async def _examine(settings: OpenPaiSettings) -> list[Finding]:
     try:
-        try:
-            site = await find_site(settings)
-        except PaiError as error:
-            return [Finding("bad", _("address"), error.message, error.fix)]
-        client = OpenPaiClient(settings, site=site)
-        findings = [_address(site), _encryption(settings, site), await _clock(settings, site)]
-        if findings[1].state != "bad":
-            findings.append(await checked(_("login"), _login(client)))
-        if any(finding.state == "bad" for finding in findings):
-            return findings  # All other checks would fail.
-        try:
-            granted = await machines.granted(client)
-        except PaiError as error:
-            return [*findings, Finding("bad", _("user"), error.message, error.fix)]
-        findings.append(await checked(_("virtual cluster"), _virtual_cluster(settings, client, granted)))
-        findings += await _skus(settings, client)
-        return findings + await asyncio.to_thread(_storages, settings, granted)
-    finally:
-        await transport.close()
+        site = await find_site(settings)
+    except PaiError as error:
+        return [Finding("bad", _("address"), error.message, error.fix)]
+    client = OpenPaiClient(settings, site=site)
+    findings = [_address(site), _encryption(settings, site), await _clock(settings, site)]
+    if findings[1].state != "bad":
+        findings.append(await checked(_("login"), _login(client)))
+    if any(finding.state == "bad" for finding in findings):
+        return findings  # All other checks would fail.
+    try:
+        granted = await machines.granted(client)
+    except PaiError as error:
+        return [*findings, Finding("bad", _("user"), error.message, error.fix)]
+    findings.append(await checked(_("virtual cluster"), _virtual_cluster(settings, client, granted)))
+    findings += await _skus(settings, client)
+    return findings + await asyncio.to_thread(_storages, settings, granted)
 
 
 def _address(site: Site) -> Finding:

@@ -14,7 +14,7 @@ from ...core.errors import CredentialsError, SettingsError
 from ...core.i18n import _
 from .options import OpenPaiCredentials, OpenPaiSettings
 from .replies import read_reply
-from .site import Site, find_site, no_auth
+from .site import Site, find_site
 
 if TYPE_CHECKING:
     import httpx
@@ -151,7 +151,7 @@ class OpenPaiClient:
             url = "http://" + uri.removeprefix("/log-manager/")
         headers = {"range": f"bytes={first}-{last}", "accept": "*/*"}
         transport = Transport(self._account(site), _accept_log, _PACE, self.settings.ca_file)
-        return await transport.fetch(Call("GET", url, no_auth, headers=headers, retries=_LOG_RETRIES))
+        return await transport.fetch(Call("GET", url, headers=headers, retries=_LOG_RETRIES))
 
     async def _send(
         self,

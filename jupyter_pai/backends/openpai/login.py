@@ -18,7 +18,7 @@ from ...core.i18n import _
 from .client import OpenPaiClient, check_encryption
 from .options import OpenPaiCredentials, OpenPaiLogin, OpenPaiSettings
 from .replies import read_reply
-from .site import Site, find_site, no_auth
+from .site import Site, find_site
 
 if TYPE_CHECKING:
     import httpx
@@ -58,7 +58,7 @@ async def _session(settings: OpenPaiSettings, site: Site, login: OpenPaiLogin) -
     """Return a token of a session for user and password."""
     body = json.dumps({"username": login.username, "password": login.password.get_secret_value()}).encode()
     call = Call(
-        "POST", f"{site.rest}/api/v2/authn/basic/login", no_auth, body, {"content-type": "application/json"}
+        "POST", f"{site.rest}/api/v2/authn/basic/login", None, body, {"content-type": "application/json"}
     )  # fmt: skip
     reply = await Transport(f"openpai {site.rest}", _read_login, 10, settings.ca_file).send(call)
     return _token(reply)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from .replies import moved, read_reply
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["OLDEST", "Site", "clock_skew", "find_site", "no_auth"]
+__all__ = ["OLDEST", "Site", "clock_skew", "find_site"]
 
 OLDEST = (1, 4)
 # Part of the name that a REST server gives itself.
@@ -155,7 +155,7 @@ async def _get(url: str, settings: OpenPaiSettings) -> httpx.Response:
     transport = Transport(f"openpai {settings.endpoint}", _read, 10, settings.ca_file)
     for attempt in range(_ATTEMPTS):
         try:
-            return await transport.fetch(Call("GET", url, no_auth, retries=_PROBE))
+            return await transport.fetch(Call("GET", url, retries=_PROBE))
         except BackendError as error:
             if attempt == _ATTEMPTS - 1 or not _is_sent(error):
                 raise
@@ -210,8 +210,3 @@ def _read(response: httpx.Response) -> Refusal | None:
     text = _("{host} failed with the status {status}.")
     host = response.url.netloc.decode()
     return Refusal(BackendError(text.format(host=host, status=response.status_code), status=response.status_code))
-
-
-async def no_auth() -> Callable[[httpx.Request], httpx.Request]:
-    """Authorize nothing: the call carries no credentials."""
-    return lambda request: request

@@ -5,8 +5,6 @@ Modules that an idle server does not need are imported on first use.
 
 from __future__ import annotations
 
-import time
-from collections import deque
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -96,8 +94,6 @@ class PaiBackend(RemoteBackend):
         self._reports: dict[str, Report] = {}
         # The size of a page of a kind of list.
         self._sizes: dict[str, int] = {}
-        # Times of the monotonic clock before the last submits, and ids of the jobs.
-        self._created: deque[tuple[float, str]] = deque(maxlen=_LIST)
 
     @cached_property
     def catalog(self) -> InstanceCatalog:
@@ -172,13 +168,11 @@ class PaiBackend(RemoteBackend):
             Packing.read(folder).import_paths,
             self._short_uris(job),
         )
-        begun = time.monotonic()
         try:
             remote_id = await self.api.create(request_body(job, target))
         except (Refused, NotFound) as error:
             error.fix = error.fix or remedy(error.message)
             raise
-        self._created.append((begun, remote_id))
         return Submission(remote_id, self.site.page(target.workspace_id, f"training/jobs/{remote_id}"))
 
     def _short_uris(self, job: Job) -> dict[str, str]:
@@ -200,20 +194,13 @@ class PaiBackend(RemoteBackend):
         async for job in self.api.jobs(labels={JOB_LABEL: job_id}):
             yield Candidate(str(job.get("TrainingJobId") or ""), our_id(job), submitted_at(job))
 
-    async def lists_since(self, moment: float) -> bool:
-        later = {remote_id for begun, remote_id in self._created if begun >= moment}
-        if later:
-            async for job in self.api.jobs(labels={HOME_LABEL: self.home.id}):
-                if str(job["TrainingJobId"]) in later:
-                    return True
+    async def lists_any(self, remote_ids: Collection[str]) -> bool:
+        async for job in self.api.jobs(labels={HOME_LABEL: self.home.id}):
+            if str(job["TrainingJobId"]) in remote_ids:
+                return True
         return False
 
     # Following.
-
-    def poll_interval(self, jobs: int, *, watched: bool) -> float:
-        if watched:
-            return 1.0
-        return 5.0 if jobs <= _LIST else 10.0
 
     async def poll(self, remote_ids: Sequence[str]) -> dict[str, Report]:
         missing = set(remote_ids)

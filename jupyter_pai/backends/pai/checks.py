@@ -11,7 +11,7 @@ from ...cloud.alibaba.openapi import STS, STUDIO, WORKSPACE, Service
 from ...core.errors import ClockError, CredentialsError, PaiError, RegionError, Unreachable
 from ...core.i18n import N_, _, ngettext
 from ..base import Finding, Trial
-from ..findings import checked, key_finding
+from ..findings import checked, examined, key_finding
 from ..resources import Quota
 from . import catalog
 
@@ -34,29 +34,26 @@ TRAINING_JOBS = JobList(STUDIO, "ListTrainingJobs", "/api/v1/trainingjobs", N_("
 
 def examine(account: AlibabaAccount, jobs: JobList) -> list[Finding]:
     """Check the requirements of jobs. Blocks: call it in a thread without an event loop."""
-    return asyncio.run(_examine(account, jobs))
+    return examined(_examine(account, jobs))
 
 
 async def _examine(account: AlibabaAccount, jobs: JobList) -> list[Finding]:
-    try:
-        findings = [await checked(_("credentials"), _credentials(account))]
-        if findings[-1].state != "bad":
-            findings += await _connection(account, jobs)
-        if any(finding.state == "bad" for finding in findings):
-            return findings  # All other checks would fail.
-        findings += await asyncio.gather(
-            checked(
-                _("workspace"),
-                _workspace(account),
-                fix=_("Set the profile's `workspace_id`, as shown in PAI's console."),
-            ),
-            _role(account),
-            checked(_(jobs.title), _jobs(account, jobs)),
-            checked(_("quotas"), _quotas(account), "warn"),
-        )
-        return findings
-    finally:
-        await transport.close()
+    findings = [await checked(_("credentials"), _credentials(account))]
+    if findings[-1].state != "bad":
+        findings += await _connection(account, jobs)
+    if any(finding.state == "bad" for finding in findings):
+        return findings  # All other checks would fail.
+    findings += await asyncio.gather(
+        checked(
+            _("workspace"),
+            _workspace(account),
+            fix=_("Set the profile's `workspace_id`, as shown in PAI's console."),
+        ),
+        _role(account),
+        checked(_(jobs.title), _jobs(account, jobs)),
+        checked(_("quotas"), _quotas(account), "warn"),
+    )
+    return findings
 
 
 async def _credentials(account: AlibabaAccount) -> Finding:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -29,8 +28,9 @@ from ...jobs.state_dir import Home, JobFolder, Packing
 from ..base import Caller, Capability, Finding, Prepared, Submission, Trial, parse_options
 from ..check import Check
 from ..job_files import Document, JobFile
-from ..remote import Candidate, RemoteBackend
-from ..reports import EventPage, LogPiece, RemoteJob, Report, Sample
+from ..private_folder import path_of
+from ..remote import Candidate, SharedFolderBackend
+from ..reports import EventPage, LogPiece, RemoteJob, Report, elsewhere
 from ..resources import Choice, InstanceType, Quota
 from ..terminals import TerminalCommand
 from .options import SlurmOptions, SlurmSettings
@@ -49,7 +49,7 @@ _PARTITIONS_AGE = 10.0
 _SOCKET_FOLDER = 45
 
 
-class SlurmBackend(RemoteBackend):
+class SlurmBackend(SharedFolderBackend):
     """The jobs of this user on one cluster."""
 
     name: ClassVar[str] = "slurm"
@@ -76,8 +76,6 @@ class SlurmBackend(RemoteBackend):
         super().__init__(settings, home)
         # The partitions, and the time of the monotonic clock at which they were listed.
         self._listed: tuple[float, list[Partition]] = (float("-inf"), [])
-        # Times of the monotonic clock before the last submits, and the ids of the jobs.
-        self._created: deque[tuple[float, str]] = deque(maxlen=100)
 
     @cached_property
     def shared(self) -> SharedFolder:
@@ -147,14 +145,8 @@ class SlurmBackend(RemoteBackend):
         return resolve.resolve(spec, check, options, found, self.run_time_limit(spec), self.allows)
 
     async def prepare(self, job: Job, folder: JobFolder) -> Prepared:
-        from .shared_folder import folder_uri
-
         self.shared.create("jobs", job.id)
-        if not job.spec.output_path:
-            self.shared.create("outputs", job.id)
-        base = await self.output_uri(job)
-        own = {channel: folder_uri(uri) for channel, uri in job.spec.outputs.items()}
-        return Prepared({channel: f"{base}{channel}/" for channel in job.spec.channels} | own)
+        return await super().prepare(job, folder)
 
     async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
         from . import batch
@@ -163,7 +155,6 @@ class SlurmBackend(RemoteBackend):
         parts = batch.components(job.staged_spec, options, await self._partitions_of(job.spec))
         arguments = batch.sbatch_arguments(job, options, parts, self.run_time_limit(job.spec))
         files = await asyncio.to_thread(self._write, job, folder, secrets, options, parts)
-        begun = time.monotonic()
         try:
             output = await self.client.run("sbatch", *arguments, stdin=files.batch)
         except ReplyLost:
@@ -173,7 +164,6 @@ class SlurmBackend(RemoteBackend):
             raise
         slurm_id = output.strip().split(";")[0]  # `4711`, or `4711;cluster`
         await asyncio.to_thread(self.shared.record_id, slurm_id, job.id)
-        self._created.append((begun, slurm_id))
         self.queue.expire()
         return Submission(slurm_id)
 
@@ -205,7 +195,6 @@ class SlurmBackend(RemoteBackend):
     ) -> JobFiles:
         """Write the files of a job into the shared folder."""
         from . import batch
-        from .shared_folder import path_of
 
         files = self.shared.job(job.id)
         self.shared.create("jobs", job.id, "log")
@@ -229,22 +218,7 @@ class SlurmBackend(RemoteBackend):
         files.write_submitted(job)
         return files
 
-    async def code_uri(self, digest: str, size: int) -> str:
-        self.shared.create("code", digest)
-        return self.shared.uri("code", digest)
-
-    async def output_uri(self, job: Job) -> str:
-        from .shared_folder import folder_uri
-
-        return folder_uri(job.spec.output_path) if job.spec.output_path else self.shared.uri("outputs", job.id)
-
-    async def input_uri(self) -> str:
-        self.shared.create("inputs")
-        return self.shared.uri("inputs")
-
     def can_read(self, uri: str) -> bool:
-        from .shared_folder import path_of
-
         path = path_of(uri)
         return bool(path) and self.shared.sees(path)
 
@@ -252,9 +226,8 @@ class SlurmBackend(RemoteBackend):
         async for candidate in self.queue.candidates(job_id):
             yield candidate
 
-    async def lists_since(self, moment: float) -> bool:
-        later = {slurm_id for begun, slurm_id in self._created if begun >= moment}
-        return bool(later) and any(job.id in later for job in (await self.queue.jobs(0)).values())
+    async def lists_any(self, remote_ids: Collection[str]) -> bool:
+        return any(job.id in remote_ids for job in (await self.queue.jobs(0)).values())
 
     # Follow.
 
@@ -298,9 +271,6 @@ class SlurmBackend(RemoteBackend):
         if not text or text == cursor:
             return EventPage((), cursor)
         return EventPage([PlatformEvent(text, warning=bool(job and job.is_stuck), key="waits")], text)
-
-    async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
-        return ()
 
     async def terminal(self, remote_id: str, instance: str) -> TerminalCommand:
         job, _files = await self.queue.of_id(remote_id, fresh=True)
@@ -388,6 +358,5 @@ def _remote_job(job: SlurmJob | None, files: JobFiles | None) -> RemoteJob | Non
     report = report_of(job, files)
     if report is None or job is None or not job.submitted_at:
         return None
-    elsewhere = JobSpec.model_construct(name=job.name or job.id, command=_("(submitted elsewhere)"))
-    spec, outputs = (files.submitted() if files else None) or (elsewhere, {})
+    spec, outputs = (files.submitted() if files else None) or (elsewhere(job.name or job.id), {})
     return RemoteJob(job.id, spec, report, job.submitted_at, user=job.user, outputs=outputs, job_id=our_id(job))

@@ -15,12 +15,13 @@ from ...core.secret import Secret
 from ...core.text import parse_size
 from ...jobs.job import Job
 from ...jobs.spec import JobSpec
+from ..private_folder import path_of
 from ..runtime import job_script
 from . import allocation
 from .cluster import Partition
 from .job_records import COMMENT, job_name
 from .options import SlurmOptions, SlurmSettings
-from .shared_folder import SharedFolder, path_of
+from .shared_folder import SharedFolder
 
 __all__ = [
     "Component",

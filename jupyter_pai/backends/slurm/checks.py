@@ -14,6 +14,7 @@ from ...core.errors import PaiError
 from ...core.filesystem import network_kind
 from ...core.i18n import N_, _, ngettext
 from ..base import Finding, Trial
+from ..findings import checked
 from . import cluster
 from .client import Client
 from .job_records import status_of
@@ -44,10 +45,7 @@ async def _examine(settings: SlurmSettings, shared: SharedFolder, client: Client
 
 
 async def _checked(what: str, check: Awaitable[Finding]) -> Finding:
-    try:
-        return await check
-    except PaiError as error:
-        return Finding("bad", what, error.message, error.fix or _("Look at it with: scontrol ping"))
+    return await checked(what, check, fix=_("Look at it with: scontrol ping"))
 
 
 def _folder(shared: SharedFolder) -> list[Finding]:

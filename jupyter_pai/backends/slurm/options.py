@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import re
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from ...cloud.hadoop import HdfsSettings
 from ...config.settings import IMPORTANT, picked_from
-from ...core.i18n import N_, _
+from ...core.i18n import N_
 from ..kept_files import KeptFilesSettings
+from ..private_folder import SharedFolderSettings
 
 # A word that is passed on to `sbatch`: no blanks, no control characters, and no start of an option.
 _WORD = r"^([^\s\x00-\x1f\x7f-][^\s\x00-\x1f\x7f]*)?$"
@@ -22,16 +21,9 @@ def _word(title: str, description: str, extra: dict[str, JsonValue] | None = Non
     return Field("", pattern=_WORD, title=title, description=description, json_schema_extra=extra)
 
 
-class SlurmSettings(KeptFilesSettings, HdfsSettings):
+class SlurmSettings(KeptFilesSettings, HdfsSettings, SharedFolderSettings):
     """Settings of a Slurm profile."""
 
-    folder: str = Field(
-        title=N_("Shared folder"),
-        description=N_(
-            "Folder that this machine and all nodes see at the same path. It gets code, inputs, logs and outputs."
-        ),
-        json_schema_extra=IMPORTANT,
-    )
     partition: str = _word(
         N_("Partition"),
         N_("Partition of jobs that do not set one. Default: that of the cluster."),
@@ -76,16 +68,6 @@ class SlurmSettings(KeptFilesSettings, HdfsSettings):
         title=N_("Maximum run time"),
         description=N_("Seconds after which a job is stopped. Default: the limit of the partition."),
     )
-
-    @field_validator("folder")
-    @classmethod
-    def _is_absolute(cls, folder: str) -> str:
-        path = os.path.expanduser(folder)
-        if not os.path.isabs(path):
-            raise ValueError(_("`{path}` is not an absolute path").format(path=folder))
-        if re.search(r"[\x00-\x1f\x7f]", path):
-            raise ValueError(_("the path must not contain control characters"))
-        return os.path.normpath(path)
 
 
 class SlurmOptions(BaseModel):

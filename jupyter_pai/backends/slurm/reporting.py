@@ -10,13 +10,11 @@ from ...core.filesystem import read_at
 from ...core.i18n import _
 from ...jobs.instances import Instance
 from ...jobs.job import JobStatus
-from ..reports import LogPiece, Report
+from ..reports import LogPiece, Report, log_part
 from .job_records import NO_FOLDER, SlurmJob, our_id, why
 from .shared_folder import End, JobFiles, Rank
 
 __all__ = ["instances_of", "log_piece", "report_of"]
-
-_PIECE = 1 << 20
 
 
 def report_of(job: SlurmJob | None, files: JobFiles | None) -> Report | None:
@@ -154,15 +152,6 @@ def log_piece(files: JobFiles | None, instance: str, cursor: str, output: str) -
 
     `output`: the file with the output of a job submitted elsewhere, for which `files` is None.
     """
-    number, _colon, offset = (cursor or "1:0").partition(":")
-    attempt, start = int(number), int(offset)
     if files is None:
-        data = read_at(Path(output), start, _PIECE) if output else b""
-        return LogPiece(data, f"1:{start + len(data)}", more=len(data) == _PIECE)
-    last = files.attempts
-    data = read_at(files.log_file(instance, attempt), start, _PIECE)
-    while not data and attempt < last:
-        attempt, start = attempt + 1, 0
-        data = read_at(files.log_file(instance, attempt), 0, _PIECE)
-    more = len(data) == _PIECE or (bool(data) and attempt < last)
-    return LogPiece(data, f"{attempt}:{start + len(data)}", more=more, attempt=attempt)
+        return log_part(cursor, 1, lambda _attempt, *part: read_at(Path(output), *part) if output else b"")
+    return log_part(cursor, files.attempts, lambda attempt, *part: read_at(files.log_file(instance, attempt), *part))

@@ -15,10 +15,11 @@ from ...jobs.spec import RESOURCES, JobSpec
 from ..base import parse_options
 from ..check import Check
 from ..local import interpreter
+from ..private_folder import path_of
 from .allocation import check_once
 from .cluster import Node, Partition, Shape, partition_of
 from .options import SlurmOptions, SlurmSettings
-from .shared_folder import SharedFolder, path_of
+from .shared_folder import SharedFolder
 
 __all__ = ["check", "resolve"]
 

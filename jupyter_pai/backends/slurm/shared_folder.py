@@ -32,23 +32,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ...core.errors import DAMAGED
-from ...core.file_uri import local_path, uri_of
 from ...core.filesystem import modified, network_kind, replace_file
 from ...jobs.job import Job
 from ...jobs.spec import STORED, JobSpec
 from ..private_folder import PrivateFolder
 
-__all__ = ["End", "JobFiles", "Rank", "SharedFolder", "folder_uri", "path_of"]
-
-
-def path_of(uri: str) -> str:
-    """Return the path of a ``file://`` URI, or of a path; empty for other URIs."""
-    return os.path.expanduser(local_path(uri))
-
-
-def folder_uri(uri: str) -> str:
-    """Return the URI of a folder that is given by its URI or its path."""
-    return uri_of(path_of(uri), folder=True)
+__all__ = ["End", "JobFiles", "Rank", "SharedFolder"]
 
 
 @dataclass(frozen=True)

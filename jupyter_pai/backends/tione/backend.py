@@ -5,8 +5,6 @@ Modules that an idle server does not need are imported on first use.
 
 from __future__ import annotations
 
-import time
-from collections import deque
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
@@ -23,11 +21,11 @@ from ...jobs.events import MetricPoint
 from ...jobs.instances import Instance
 from ...jobs.job import Job
 from ...jobs.spec import JobSpec
-from ...jobs.state_dir import Home, JobFolder
+from ...jobs.state_dir import JobFolder
 from ..base import Caller, Capability, Finding, Prepared, Submission, Trial, parse_options
 from ..check import Check
 from ..remote import Candidate, RemoteBackend
-from ..reports import EventPage, LogPiece, PointPage, RemoteJob, Report, Sample
+from ..reports import EventPage, LogPiece, PointPage, RemoteJob, Report
 from ..resources import Choice, Image, ImageQuery, InstanceType, Link, Quota
 from ..terminals import TerminalPage
 from .api import TioneApi
@@ -67,11 +65,6 @@ class TioneBackend(RemoteBackend):
     options_model: ClassVar[type[BaseModel] | None] = TioneOptions
     preloaded: ClassVar[Sequence[str]] = ("httpx", "stamina", "aiolimiter", f"{__package__}.submit.resolve")
     settings: TioneSettings
-
-    def __init__(self, settings: ProfileSettings, home: Home) -> None:
-        super().__init__(settings, home)
-        # Times of the monotonic clock before the last submits, and ids of the tasks.
-        self._created: deque[tuple[float, str]] = deque(maxlen=100)
 
     @cached_property
     def account(self) -> TencentAccount:
@@ -141,11 +134,7 @@ class TioneBackend(RemoteBackend):
     async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
         from .submit import submission
 
-        begun = time.monotonic()
-        limit = self.run_time_limit(job.spec)
-        done = await submission.submit(job, folder, secrets, self.api, self.catalog, limit)
-        self._created.append((begun, done.remote_id))
-        return done
+        return await submission.submit(job, folder, secrets, self.api, self.catalog, self.run_time_limit(job.spec))
 
     async def code_uri(self, digest: str, size: int) -> str:
         from .submit import locations
@@ -168,9 +157,8 @@ class TioneBackend(RemoteBackend):
         async for candidate in adoption.candidates(self.api, job_id):
             yield candidate
 
-    async def lists_since(self, moment: float) -> bool:
-        later = {remote_id for begun, remote_id in self._created if begun >= moment}
-        return bool(later) and await self.follower.lists_any(later)
+    async def lists_any(self, remote_ids: Collection[str]) -> bool:
+        return await self.follower.lists_any(remote_ids)
 
     # Follow.
 
@@ -190,9 +178,6 @@ class TioneBackend(RemoteBackend):
 
     async def events(self, remote_id: str, cursor: str) -> EventPage:
         return await self.follower.events(remote_id, cursor)
-
-    async def samples(self, remote_id: str, after: float) -> Sequence[Sample]:
-        return ()
 
     async def metric_names(self, remote_id: str) -> Collection[str]:
         return await self.task_metrics.names(remote_id)

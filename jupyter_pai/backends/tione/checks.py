@@ -12,7 +12,7 @@ from ...core.errors import ClockError, CredentialsError, PaiError, RegionError, 
 from ...core.i18n import N_, _, ngettext
 from ...core.price import Price
 from ..base import Finding, Trial
-from ..findings import checked, key_finding
+from ..findings import checked, examined, key_finding
 from ..resources import InstanceType
 from .api import DEFAULT_WORKSPACE, TioneApi
 from .catalog import Catalog
@@ -24,31 +24,28 @@ __all__ = ["TRIALS", "examine"]
 
 def examine(account: TencentAccount, settings: TioneSettings) -> list[Finding]:
     """Check the requirements of jobs. Blocks: call it in a thread without an event loop."""
-    return asyncio.run(_examine(account, settings))
+    return examined(_examine(account, settings))
 
 
 async def _examine(account: TencentAccount, settings: TioneSettings) -> list[Finding]:
-    try:
-        findings = [await checked(_("credentials"), _credentials(account))]
-        if findings[-1].state != "bad":
-            findings += await _connection(account)
-        if any(finding.state == "bad" for finding in findings):
-            return findings  # All other checks would fail.
-        findings.append(await checked(_("workspace"), _workspace(account, settings)))
-        if findings[-1].state == "bad":
-            return findings
-        api = TioneApi(account, settings)
-        catalog = Catalog(api)
-        findings += await asyncio.gather(
-            checked(_("training tasks"), _tasks(api)),
-            checked(_("instance types"), _instance_types(catalog, settings), "warn"),
-            checked(_("resource groups"), _resource_groups(catalog, settings), "warn"),
-            checked(_("images"), _images(catalog, settings), "warn"),
-            _balance(account, settings),
-        )
+    findings = [await checked(_("credentials"), _credentials(account))]
+    if findings[-1].state != "bad":
+        findings += await _connection(account)
+    if any(finding.state == "bad" for finding in findings):
+        return findings  # All other checks would fail.
+    findings.append(await checked(_("workspace"), _workspace(account, settings)))
+    if findings[-1].state == "bad":
         return findings
-    finally:
-        await transport.close()
+    api = TioneApi(account, settings)
+    catalog = Catalog(api)
+    findings += await asyncio.gather(
+        checked(_("training tasks"), _tasks(api)),
+        checked(_("instance types"), _instance_types(catalog, settings), "warn"),
+        checked(_("resource groups"), _resource_groups(catalog, settings), "warn"),
+        checked(_("images"), _images(catalog, settings), "warn"),
+        _balance(account, settings),
+    )
+    return findings
 
 
 async def _credentials(account: TencentAccount) -> Finding:

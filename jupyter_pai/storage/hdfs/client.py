@@ -167,7 +167,7 @@ class HdfsClient:
             location = await self._redirect("PUT", uri, "CREATE", overwrite="true")
             # A gateway of Hadoop (HttpFS) requires the type.
             headers = {"content-type": "application/octet-stream", "content-length": str(body.size)}
-            await self._transfer(uri, Call("PUT", location, _no_auth, body.data, headers, retries=_TRANSFER))
+            await self._transfer(uri, Call("PUT", location, None, body.data, headers, retries=_TRANSFER))
 
         await self._repeated(attempt)
 
@@ -181,7 +181,7 @@ class HdfsClient:
         async def attempt() -> bytes:
             where = {"offset": str(offset), "length": str(length)}
             location = await self._redirect("GET", uri, "OPEN", **where)
-            return (await self._transfer(uri, Call("GET", location, _no_auth, retries=_TRANSFER))).content
+            return (await self._transfer(uri, Call("GET", location, retries=_TRANSFER))).content
 
         data = await self._repeated(attempt)
         if len(data) != length:
@@ -244,7 +244,7 @@ class HdfsClient:
             ) from None
 
     def _call(self, method: str, base: str, uri: HdfsUri, operation: str, query: Mapping[str, str]) -> Call:
-        return Call(method, operation_address(base, uri, self.settings, operation, query), _no_auth)
+        return Call(method, operation_address(base, uri, self.settings, operation, query))
 
     def _transport(self, uri: HdfsUri, read: Callable[[httpx.Response], Refusal | None] | None = None) -> Transport:
         return Transport("hdfs", read or partial(read_reply, what=str(uri)), _PACE, self.settings.ca_file)
@@ -335,10 +335,6 @@ def _out_of_reach(own: str, host: str) -> Unreachable:
         ),
         sent=False,
     )
-
-
-async def _no_auth() -> Callable[[httpx.Request], httpx.Request]:
-    return lambda request: request
 
 
 def _statuses(reply: dict[str, Any]) -> list[Status]:

@@ -13,9 +13,9 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import quote, unquote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from jupyter_pai import (
     Caller,
@@ -25,7 +25,6 @@ from jupyter_pai import (
     Choice,
     Document,
     EventPage,
-    Finding,
     Home,
     Instance,
     InstanceType,
@@ -37,14 +36,14 @@ from jupyter_pai import (
     MetricPoint,
     PlatformEvent,
     PointPage,
-    Prepared,
     ProfileSettings,
     Quota,
-    RemoteBackend,
     RemoteJob,
     Report,
     Sample,
     Secret,
+    SharedFolderBackend,
+    SharedFolderSettings,
     Submission,
     TerminalCommand,
     errors,
@@ -70,17 +69,8 @@ _QUOTAS = TypeAdapter(list[Quota])
 _EVENTS = TypeAdapter(list[PlatformEvent])
 
 
-class NeighbourSettings(ProfileSettings):
-    """What a profile of a neighbour may set."""
-
-    folder: str = Field(title="Shared folder", description="The folder that both machines see, at the same path.")
-
-    @field_validator("folder")
-    @classmethod
-    def _is_absolute(cls, folder: str) -> str:
-        if not Path(folder).is_absolute():
-            raise ValueError(f"`{folder}` is not an absolute path")
-        return folder
+class NeighbourSettings(SharedFolderSettings):
+    """What a profile of a neighbour may set: the folder that both machines see."""
 
 
 class NeighbourOptions(BaseModel):
@@ -104,7 +94,7 @@ class NeighbourOptions(BaseModel):
     )
 
 
-class NeighbourBackend(RemoteBackend):
+class NeighbourBackend(SharedFolderBackend):
     """One neighbour."""
 
     name: ClassVar[str] = "neighbour"
@@ -125,7 +115,6 @@ class NeighbourBackend(RemoteBackend):
     settings_model: ClassVar[type[ProfileSettings]] = NeighbourSettings
     options_model: ClassVar[type[BaseModel] | None] = NeighbourOptions
     job_files: ClassVar[Sequence[str]] = (job_files.GLOB,)
-    stores_inputs = False
     settings: NeighbourSettings
 
     credentials_model: ClassVar[type[BaseModel] | None] = NeighbourCredentials
@@ -146,27 +135,18 @@ class NeighbourBackend(RemoteBackend):
     @classmethod
     async def log_in(cls, settings: NeighbourSettings, login: NeighbourLogin) -> BaseModel:
         """A password becomes a token. The neighbour says which field is wrong."""
-
-        async def auth() -> httpx.Auth:
-            import httpx
-
-            return httpx.Auth()  # No token yet.
-
         data = json.dumps({"user": login.user, "password": login.password.get_secret_value()}).encode()
-        call = transport.Call("POST", f"{Place(settings.folder).read().url}/login", auth, data)
+        call = transport.Call("POST", f"{Place(settings.folder).read().url}/login", body=data)
         answer = await transport.Transport(settings.folder, _refusal).send(call)
         return NeighbourCredentials(user=login.user, token=answer["token"])
 
     async def _ask(self, method: str, path: str, body: object = None, **query: object) -> dict[str, Any]:
         """One call to the neighbour. All of them may be repeated: it knows our jobs by our own ids."""
         note = self.place.read()
-
-        async def auth() -> httpx.Auth:
-            return _bearer(await asyncio.to_thread(token, note, self.settings))
-
+        headers = {"Authorization": f"Bearer {await asyncio.to_thread(token, note, self.settings)}"}
         url = f"{note.url}{path}" + (f"?{urlencode(query)}" if query else "")
         data = b"" if body is None else TypeAdapter(Any).dump_json(body)
-        answer: dict[str, Any] = await self._transport.send(transport.Call(method, url, auth, data))
+        answer: dict[str, Any] = await self._transport.send(transport.Call(method, url, body=data, headers=headers))
         return answer
 
     # Job files.
@@ -183,7 +163,7 @@ class NeighbourBackend(RemoteBackend):
     async def check(self, spec: JobSpec, caller: Caller) -> Check:
         parse_options(NeighbourOptions, spec.options)
         for channel, uri in spec.inputs.items():
-            if not uri.startswith("neighbour://") and not self.can_read(uri):
+            if "://" in uri and not uri.startswith(("neighbour://", "file://")):
                 raise errors.SpecError(
                     f"inputs.{channel}: a neighbour reads nothing from {uri}.",
                     fix="Put it on a shelf with %pai put, and give neighbour://SHELF/path.",
@@ -191,43 +171,25 @@ class NeighbourBackend(RemoteBackend):
         ignored = f"A neighbour runs jobs without images and ignores `{spec.image}`."
         return Check((ignored,) if spec.image else ())
 
-    async def prepare(self, job: Job, folder: JobFolder) -> Prepared:
-        return Prepared(dict(job.spec.outputs), remote_id=job.id)
-
     async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
         inputs = {channel: self._there(uri) for channel, uri in job.staged_spec.inputs.items()}
         spec = job.spec.model_copy(update={"inputs": inputs, "output_path": await self.output_uri(job)})
         body = {
-            "code": base64.b64encode(folder.source.read_bytes()).decode(),
             "job": job.model_copy(update={"spec": spec, "inputs": {}}).model_dump(mode="json", exclude={"name"}),
             "secrets": {name: value.open() for name, value in secrets.items()},
         }
-        taken = await self._ask("PUT", f"/jobs/{job.id}", body)
-        return Submission(job.id, outputs=taken["outputs"])
+        await self._ask("PUT", f"/jobs/{job.id}", body)
+        return Submission(job.id)
 
     def _there(self, uri: str) -> str:
         """An input as the neighbour's own jobs read it: files on its shelves are files of its disk."""
         is_shelf = uri.startswith("neighbour://")
         return self.place.shelf(uri).as_uri() + "/" * uri.endswith("/") if is_shelf else uri
 
-    async def code_uri(self, digest: str, size: int) -> str:
-        return ""  # It has no storage for code: `submit` sends it.
-
-    async def output_uri(self, job: Job) -> str:
-        return job.spec.output_path.rstrip("/") + "/" if job.spec.output_path else self.place.uri("outputs", job.id)
-
-    async def input_uri(self) -> str:
-        return ""  # Nor for inputs.
-
-    def can_read(self, uri: str) -> bool:
-        """What lies in the shared folder need not be brought there."""
-        path = unquote(urlsplit(uri).path) if uri.startswith("file://") else uri
-        return "://" not in path and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.place.path))
-
     async def candidates(self, job_id: str) -> AsyncIterator[Candidate]:
         """The neighbour takes our id as that of the job."""
         try:
-            job = _remote_job(await self._ask("GET", f"/jobs/{job_id}"))
+            job = await self.job(job_id)
         except errors.NotFound:
             return
         yield Candidate(job.remote_id, job.job_id, job.submitted_at)
@@ -322,19 +284,6 @@ class NeighbourBackend(RemoteBackend):
     async def quotas(self) -> list[Quota]:
         return _QUOTAS.validate_python((await self._ask("GET", "/machine"))["quotas"])
 
-    def examine(self) -> list[Finding]:
-        async def ask() -> dict[str, Any]:
-            try:
-                return await self._ask("GET", "/machine")
-            finally:
-                await transport.close()
-
-        try:
-            machine = asyncio.run(ask())
-        except errors.PaiError as error:
-            return [Finding("bad", "neighbour", error.message, error.fix or "Look at what it prints.")]
-        return [Finding("ok", "neighbour", f"{machine['host']} works in {self.place.path}")]
-
 
 def _remote_job(found: Mapping[str, Any]) -> RemoteJob:
     job = Job.model_validate(found["job"])
@@ -352,14 +301,3 @@ def _refusal(response: httpx.Response) -> transport.Refusal | None:
         return transport.Refusal(
             errors.BackendError(f"The neighbour answers {response.status_code}, and nothing we know.")
         )
-
-
-def _bearer(token: str) -> httpx.Auth:
-    import httpx
-
-    class Bearer(httpx.Auth):
-        def auth_flow(self, request: httpx.Request) -> Any:
-            request.headers["Authorization"] = f"Bearer {token}"
-            yield request
-
-    return Bearer()

@@ -17,6 +17,7 @@ import shutil
 import signal
 import socket
 import sys
+import tarfile
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -102,8 +103,8 @@ class Neighbour:
     def knows(self, token: str) -> bool:
         return any(hmac.compare_digest(token.encode(), known.encode()) for known in self.tokens)
 
-    async def take(self, job: Job, code: bytes, values: Mapping[str, Secret]) -> None:
-        """Start a job with its packed code, unless it exists: a client without a reply sends it again."""
+    async def take(self, job: Job, values: Mapping[str, Secret]) -> None:
+        """Start a job with its code in the shared folder, unless it exists: a client without a reply sends it again."""
         folder = self.home.job(job.id)
         async with self._taking:
             if folder.record.exists():
@@ -117,7 +118,10 @@ class Neighbour:
             run = run.model_copy(update={"python": check.python})
             try:
                 folder.path.mkdir(parents=True, exist_ok=True)
-                folder.source.write_bytes(code)
+                if job.source_files:
+                    shutil.copy(self.place.path / "code" / job.source_digest / "source.tar.gz", folder.source)
+                else:
+                    tarfile.open(folder.source, "w:gz").close()
                 prepared = await self.local.prepare(run, folder)
             except (OSError, errors.PaiError):
                 shutil.rmtree(folder.path, ignore_errors=True)
@@ -290,9 +294,8 @@ class _Job(_Handler):
     async def put(self, job_id: str) -> None:
         body = json.loads(self.request.body)
         values = {name: Secret(value) for name, value in body["secrets"].items()}
-        await self.neighbour.take(Job.model_validate(body["job"]), base64.b64decode(body["code"]), values)
-        record = json.loads(self.neighbour.folder(job_id).record.read_text("utf-8"))
-        self.finish({"outputs": record["outputs"]})
+        await self.neighbour.take(Job.model_validate(body["job"]), values)
+        self.finish({})
 
 
 class _Part(_Handler):

@@ -27,10 +27,6 @@ class Place:
         self.note = self.path / "neighbour.json"
         self.home = self.path / "home"
 
-    def uri(self, *names: str) -> str:
-        """The URI of a folder in it."""
-        return self.path.joinpath(*names).as_uri() + "/"
-
     def shelf(self, uri: str) -> Path:
         """The file or folder that a ``neighbour://`` URI means: never one outside the shelves.
 

@@ -17,6 +17,7 @@ from ....jobs.spec import JobSpec
 from ....jobs.state_dir import JobFolder, Packing, read_manifest
 from ...base import parse_options
 from ...job_files import Document
+from ...private_folder import path_of
 from ...runtime import packed_script
 from .. import own_document
 from ..names import BOARD, MASTER, OWN, job_name, role_extras, role_names
@@ -116,7 +117,7 @@ def _job(spec: JobSpec, settings: OpenPaiSettings) -> Job:
 
 
 def _is_uploaded(uri: str, settings: OpenPaiSettings) -> bool:
-    return bool(locations.local_path(uri)) and not locations.can_read(settings, uri)
+    return bool(path_of(uri)) and not locations.can_read(settings, uri)
 
 
 def room_for_code(spec: JobSpec, settings: OpenPaiSettings, cluster: Cluster) -> int:

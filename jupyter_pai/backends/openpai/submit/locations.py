@@ -16,20 +16,18 @@ from urllib.parse import urlsplit
 from ....core import file_uri
 from ....core.i18n import _
 from ....jobs.job import Job
-from ...private_folder import PrivateFolder
+from ...private_folder import PrivateFolder, folder_uri, path_of
 from ..options import OpenPaiSettings
 
 __all__ = [
     "Share",
     "can_read",
     "code_uri",
-    "folder_uri",
     "has_place",
     "hdfs_folder",
     "input_uri",
     "is_hdfs",
     "is_web",
-    "local_path",
     "output_uri",
     "place_name",
     "place_of_outputs",
@@ -159,17 +157,6 @@ def is_web(uri: str) -> bool:
     return re.match(r"https?://", uri) is not None
 
 
-def local_path(uri: str) -> str:
-    """Return the path of a ``file://`` URI, or of a path; empty for other URIs."""
-    return os.path.expanduser(file_uri.local_path(uri))
-
-
-def folder_uri(uri: str) -> str:
-    """Return the URI of a folder that is given by its URI or its path."""
-    path = local_path(uri)
-    return file_uri.uri_of(path, folder=True) if path else f"{uri.rstrip('/')}/"
-
-
 def can_read(settings: OpenPaiSettings, uri: str) -> bool:
     """Return whether jobs see a path or URI of this machine: it is in a mounted storage."""
     return seen_at(settings, uri) is not None
@@ -177,7 +164,7 @@ def can_read(settings: OpenPaiSettings, uri: str) -> bool:
 
 def seen_at(settings: OpenPaiSettings, uri: str) -> tuple[str, str] | None:
     """Return the storage of a path or URI of this machine, and where jobs see it; None if they do not see it."""
-    if not (path := local_path(uri)):
+    if not (path := path_of(uri)):
         return None
     for found in map(Path, dict.fromkeys([os.path.normpath(path), os.path.realpath(path)])):
         for name, mount in settings.mounts.items():

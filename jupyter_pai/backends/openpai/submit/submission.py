@@ -25,6 +25,8 @@ from ....jobs.job import Job
 from ....jobs.state_dir import JobFolder
 from ...base import Prepared, Submission, parse_options
 from ...job_files import refusal
+from ...private_folder import path_of
+from ...remote import channel_uris
 from .. import own_document
 from ..follow.pages import job_page
 from ..names import remote_id
@@ -71,10 +73,7 @@ async def prepare(job: Job, folder: JobFolder, settings: OpenPaiSettings, client
     if not is_generated(parse_options(OpenPaiOptions, job.spec.options)):
         return Prepared({}, _notes(job, folder, code, text))
     await asyncio.to_thread(_create_folders, job, settings)
-    base = locations.output_uri(settings, job)
-    outputs = {channel: f"{base}{channel}/" for channel in job.spec.channels} if base else {}
-    own = {channel: locations.folder_uri(uri) for channel, uri in job.spec.outputs.items()}
-    return Prepared(outputs | own, _notes(job, folder, code, text))
+    return Prepared(channel_uris(job, locations.output_uri(settings, job)), _notes(job, folder, code, text))
 
 
 async def _cluster_of(job: Job, settings: OpenPaiSettings, client: OpenPaiClient) -> Cluster:
@@ -150,7 +149,7 @@ def _create_folders(job: Job, settings: OpenPaiSettings) -> None:
     if not job.spec.output_path:
         share.folder.create("outputs", job.id)
     # Those that are read in place are files of the user.
-    copied = [locations.local_path(uri) for channel, uri in job.inputs.items() if uri != job.spec.inputs.get(channel)]
+    copied = [path_of(uri) for channel, uri in job.inputs.items() if uri != job.spec.inputs.get(channel)]
     share.folder.make_private(copied)
 
 

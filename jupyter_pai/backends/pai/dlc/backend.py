@@ -5,9 +5,7 @@ Modules that an idle server does not need are imported on first use.
 
 from __future__ import annotations
 
-import time
-from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -86,8 +84,6 @@ class DlcBackend(RemoteBackend):
         self.site = Site(self.settings, self.account)
         self.boards = PaiBoards(self.account, "job")
         self.registry = PaiRegistry(self.account)
-        # Times of the monotonic clock before the last submits, and ids of the jobs.
-        self._created: deque[tuple[float, str]] = deque(maxlen=100)
 
     @cached_property
     def catalog(self) -> InstanceCatalog:
@@ -137,10 +133,8 @@ class DlcBackend(RemoteBackend):
     async def submit(self, job: Job, folder: JobFolder, secrets: Mapping[str, Secret]) -> Submission:
         from . import submission
 
-        begun, limit = time.monotonic(), self.run_time_limit(job.spec)
-        done = await submission.submit(job, folder, self.api, self.settings, self.site, self.home.id, limit)
-        self._created.append((begun, done.remote_id))
-        return done
+        limit = self.run_time_limit(job.spec)
+        return await submission.submit(job, folder, self.api, self.settings, self.site, self.home.id, limit)
 
     async def code_uri(self, digest: str, size: int) -> str:
         return await self.site.code_uri(digest)
@@ -157,16 +151,10 @@ class DlcBackend(RemoteBackend):
         async for candidate in adoption.candidates(self.api, job_id):
             yield candidate
 
-    async def lists_since(self, moment: float) -> bool:
-        later = {remote_id for begun, remote_id in self._created if begun >= moment}
-        return bool(later) and await self.follower.lists_any(later)
+    async def lists_any(self, remote_ids: Collection[str]) -> bool:
+        return await self.follower.lists_any(remote_ids)
 
     # Follow.
-
-    def poll_interval(self, jobs: int, *, watched: bool) -> float:
-        from .follower import poll_interval
-
-        return poll_interval(jobs, watched=watched)
 
     async def poll(self, remote_ids: Sequence[str]) -> dict[str, Report]:
         return await self.follower.poll(remote_ids)

@@ -29,15 +29,13 @@ from .job_response import has_ended, report_of
 from .logs import read_log
 from .pods import Pod, instances_of, pods_of
 
-__all__ = ["Follower", "poll_interval"]
+__all__ = ["Follower"]
 
 # The most jobs whose own replies are requested instead of a list.
 _FEW = 3
 # The most own replies of ended jobs that are requested in one poll, as other jobs wait for it.
 _MOST_REPLIES = 40
 _MOST_KEPT = 3000
-# Seconds between two polls: for each list that they need, at least those of a few jobs, and of a watched job.
-_LIST_PAUSE, _FEW_PAUSE, _WATCHED_PAUSE = 1.0, 5.0, 1.0
 # Seconds for which a row of a list, and the pods of an active job, are used. A job that was not polled for the last
 # time is no longer followed.
 _ROW_AGE, _POD_AGE, _FORGET = 2.0, 1.0, 60.0
@@ -46,11 +44,6 @@ _LAG, _LAG_PAUSE = 5.0, 1.0
 # The most pods whose own events are requested.
 _MOST_PODS = 4
 _MARGIN = timedelta(minutes=1)
-
-
-def poll_interval(jobs: int, *, watched: bool) -> float:
-    """Return the seconds until the next poll of some of this number of jobs."""
-    return _WATCHED_PAUSE if watched else max(_FEW_PAUSE, _LIST_PAUSE * math.ceil(jobs / LARGEST_LIST))
 
 
 @dataclass
