@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from ..backends import load_backends
@@ -55,12 +56,21 @@ class FormRequest(TypedDict):
     script_if_needed: bool
 
 
+class FormCode(TypedDict):
+    """The folder of code and the entry point of a form without an earlier job."""
+
+    folder: str
+    entry_point: str
+
+
 class FormReply(TypedDict):
-    """The default values of a form. `last` is the job that they were copied from, or null. `entries` are the runnable
-    files of the folder, by relative path. `notes` are on a job file of a platform, such as a batch script."""
+    """The default values of a form. `last` is the job that they were copied from, or null. `code` has the values that
+    its reset restores. `entries` are the runnable files of the folder, by relative path. `notes` are on a job file of a
+    platform, such as a batch script."""
 
     request: FormRequest
     kind: Literal["notebook", "script", "folder", "job_file"]
+    code: FormCode
     last: LastJob | None
     entries: list[str]
     notes: list[str]
@@ -104,10 +114,17 @@ async def form(
     if target.reader:
         loaded = await asyncio.to_thread(job_files.load, target.path, target.reader, settings, profile, backend)
         request: FormRequest = {"spec": loaded.spec, "backend": "", "notebook": "", "script_if_needed": True}
-        notes = list(loaded.notes)
-        return {"request": request, "kind": "job_file", "last": None, "entries": entries, "notes": notes}
+        return {
+            "request": request,
+            "kind": "job_file",
+            "code": _code_of(loaded.spec),
+            "last": None,
+            "entries": entries,
+            "notes": list(loaded.notes),
+        }
     last = next(iter(context.service.store.jobs.page(target.jobs)[0]), None)
     spec = form_defaults.spec_of(target, entries)
+    code = _code_of(spec)
     if last:
         picks = Capability.SIZES in context.service.profiles.capabilities(last.backend)
         earlier = form_defaults.settings_of(last, target, settings, picks=picks)
@@ -127,10 +144,15 @@ async def form(
             "script_if_needed": True,
         },
         "kind": target.kind,
+        "code": code,
         "last": {"id": last.id, "name": last.name, "submitted_at": last.submitted_at.isoformat()} if last else None,
         "entries": entries,
         "notes": [],
     }
+
+
+def _code_of(spec: Mapping[str, Any]) -> FormCode:
+    return {"folder": spec.get("source", {}).get("folder", ""), "entry_point": spec.get("entry_point", "")}
 
 
 @endpoint("GET", "/backends")

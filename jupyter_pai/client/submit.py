@@ -37,7 +37,8 @@ def submit(
         target: A script, a notebook, a job file of a platform, or a folder. Default: the script `train.py`, `main.py`
             or `run.py` of the folder, or its only script, unless a `command` or an `entry_point` is set.
         source: The folder of code, or a table with `folder`, `include`, `exclude`, `gitignore`, `allow_secret`.
-            Default: the folder of the target, otherwise the current folder. `""` packs no folder.
+            Default: for a script the nearest folder with `pyproject.toml` or `.git`, otherwise the folder of the
+            target, or the current folder. `""` packs no folder.
         backend: Run on this backend's default profile.
         wait: Print the log, and return when the job has ended.
         confirmed: Accept the cost, and answer other questions with yes.
@@ -63,6 +64,8 @@ def submit(
             if read := read_job_file(client, target, fields, backend=backend):
                 fields, target, backend = read, "", ""
             spec = spec_of(target, fields, as_script=as_script)
+            if target and not source and (line := folder_line(spec)):
+                print_line(line)
             reply = client.submit(spec, backend=backend, confirmed=confirmed, anyway=anyway, notebook=notebook, key=key)
         handle = JobHandle(reply["job"], client)
         return handle.wait(logs=True) if wait else handle
@@ -86,8 +89,8 @@ def read_job_file(
 def spec_of(target: str | os.PathLike[str], fields: Mapping[str, Any], *, as_script: bool = False) -> dict[str, Any]:
     """Return the spec of a submit: of a target, which is a folder, script or notebook, and of fields.
 
-    The folder of code is that of `source`; without it, the folder of the target or the current folder. An empty folder
-    packs nothing but files of the spec.
+    The folder of code is that of `source`; without it, that of `code_folder` for a script or notebook, the target if it
+    is a folder, or the current folder. An empty folder packs nothing but files of the spec.
 
     Raises:
         UsageError: if the target does not exist or cannot run.
@@ -111,3 +114,12 @@ def spec_of(target: str | os.PathLike[str], fields: Mapping[str, Any], *, as_scr
     elif target and spec["entry_point"].endswith(".ipynb"):
         notebooks.read(folder / spec["entry_point"])
     return spec | {"source": {**source, "folder": str(folder)}}
+
+
+def folder_line(spec: Mapping[str, Any]) -> str:
+    """Return the line that names the packed folder if it is not that of the script; otherwise empty."""
+    entry_point = str(spec.get("entry_point", ""))
+    if "/" not in entry_point:
+        return ""
+    text = _("Packing the project {folder}. Entry point: {entry_point}")
+    return text.format(folder=spec["source"]["folder"], entry_point=entry_point)

@@ -10,6 +10,7 @@ from typing import Any
 from ..client import job_files, summary
 from ..client.job import JobHandle
 from ..client.printing import json_text
+from ..client.submit import folder_line
 from ..core.errors import Conflict, NotFound, Unconfirmed, UsageError
 from ..core.i18n import _, ngettext
 from . import gathered_steps
@@ -36,6 +37,8 @@ def submit(ctx: CommandContext, options: Options, *, cell: str = "", attach: boo
         spec = spec_of(options, ctx.caller, target=target, cell=cell)
     for note in read.notes if read and not options.json else ():
         ctx.console.print(_("note: {note}").format(note=note))
+    if target and not (read or options.source or options.json) and (line := folder_line(spec)):
+        ctx.console.print(line)
     if options.step:
         gathered_steps.gather(ctx, options, spec)
         return None

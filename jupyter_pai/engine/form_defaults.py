@@ -21,7 +21,7 @@ from ..jobs import names as job_name
 from ..jobs.job import Job
 from ..jobs.spec import JobSpec
 from ..jobs.store.query import JobFilter
-from ..source.entry_point import ENTRY_POINTS, SUFFIXES, is_entry_point
+from ..source.entry_point import ENTRY_POINTS, SUFFIXES, code_folder, is_entry_point
 from . import job_files, lineage
 
 Kind = Literal["notebook", "script", "folder", "job_file"]
@@ -41,7 +41,13 @@ class FormTarget(NamedTuple):
     @property
     def folder(self) -> Path:
         """The folder with the code."""
-        return self.path if self.kind == "folder" else self.path.parent
+        if self.kind == "folder":
+            return self.path
+        return self.path.parent if self.kind == "job_file" else code_folder(self.path)
+
+    def entry_in(self, folder: str) -> str:
+        """The path of the target below a folder of code; empty for a folder."""
+        return "" if self.kind == "folder" else os.path.relpath(self.path, os.path.realpath(folder))
 
     @property
     def jobs(self) -> JobFilter:
@@ -110,7 +116,7 @@ def _runnable(folder: Path) -> Iterator[str]:
 
 def spec_of(target: FormTarget, runnable: list[str]) -> dict[str, Any]:
     """Return the spec of a target without a job: its entry point and folder, without a name."""
-    entry = target.path.name
+    entry = target.entry_in(str(target.folder))
     if target.kind == "folder":
         named = [name for name in ENTRY_POINTS if name in runnable]
         scripts = [path for path in runnable if path.endswith(".py") and "/" not in path]
@@ -140,7 +146,7 @@ def settings_of(job: Job, target: FormTarget, settings: Settings, *, picks: bool
     if spec.entry_point in spec.source.files:
         files = {name: text for name, text in spec.source.files.items() if name != spec.entry_point}
         update["source"] = spec.source.model_copy(update={"files": files})
-        update["entry_point"] = target.path.name if target.kind != "folder" else ""
+        update["entry_point"] = target.entry_in(spec.source.folder)
     return spec.model_copy(update=update)
 
 

@@ -1,4 +1,6 @@
-"""The entry point of a job: found from a target, its default names, its interpreter, and scripts made of notebooks."""
+"""The entry point of a job: found from a target, with its folder, default names, interpreter, and scripts made of
+notebooks.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,8 @@ from ..core.i18n import _
 ENTRY_POINTS = ("train.py", "main.py", "run.py", "train.sh", "main.sh", "run.sh")
 # Files that can be entry points whatever is in them.
 SUFFIXES = (".py", ".sh", ".ipynb")
+# Names in the root of a project.
+_ROOT_MARKS = ("pyproject.toml", ".git")
 # Bytes of a script that have its first line.
 HEAD = 1024
 _PYTHON = re.compile(r"(.*/)?python(3(\.\d+)?)?")
@@ -25,8 +29,8 @@ def locate(target: str, source: str, path_of: Callable[[str], Path]) -> tuple[Pa
     """Return the folder of code and the entry point of a target: a folder, script or notebook. The entry point of a
     folder is empty (see `default_entry_point`).
 
-    `source` is the folder of code if the user chose one. `path_of` returns the absolute path of a path that the user
-    wrote.
+    `source` is the folder of code if the user chose one; otherwise it is that of `code_folder`. `path_of` returns the
+    absolute path of a path that the user wrote.
 
     Raises:
         UsageError: if the target does not exist, or is of another kind.
@@ -49,8 +53,37 @@ def locate(target: str, source: str, path_of: Callable[[str], Path]) -> tuple[Pa
             ).format(path=path),
             fix=_("To run it another way, pass --command."),
         )
-    folder = folder if path.is_relative_to(folder) else path.parent
+    if not source:
+        folder = code_folder(path)
+    elif not path.is_relative_to(folder):
+        folder = path.parent
     return folder, path.relative_to(folder).as_posix()
+
+
+def code_folder(path: Path) -> Path:
+    """Return the folder that is packed for a script or notebook unless the user chooses one: for a script the nearest
+    project root, otherwise its folder."""
+    return (path.suffix != ".ipynb" and project_root(path.parent)) or path.parent
+
+
+def project_root(folder: Path) -> Path | None:
+    """Return the nearest folder with `pyproject.toml` or `.git`, from this one upwards; None if there is none. A home
+    folder is not a project root, nor are the folders above it."""
+    for place in (folder, *folder.parents):
+        is_marked = any(os.path.exists(place / mark) for mark in _ROOT_MARKS)
+        if place == place.parent or is_home(place, by_owner=is_marked):
+            return None
+        if is_marked:
+            return place
+    return None
+
+
+def is_home(folder: Path, *, by_owner: bool = True) -> bool:
+    """Return whether a folder is the home of this user or, with `by_owner`, of the user who owns it."""
+    homes = [os.path.expanduser("~")]
+    with suppress(OSError, KeyError, NotImplementedError):  # An owner without a name; another system.
+        homes += [os.path.expanduser(f"~{folder.owner()}")] if by_owner else []
+    return os.path.realpath(folder) in map(os.path.realpath, homes)
 
 
 def default_entry_point(folder: Path) -> str:

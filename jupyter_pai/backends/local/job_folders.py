@@ -20,7 +20,7 @@ from ...jobs.state_dir import JobFolder
 from . import interpreter
 from .supervisor import output_parameters
 
-_PARAMETERS = "output_parameters"
+OUTPUT_PARAMETERS = "output_parameters"
 
 
 def lay_out_outputs(spec: JobSpec, folder: JobFolder, *, in_container: bool) -> None:
@@ -67,8 +67,8 @@ def written_folders(spec: JobSpec, folder: JobFolder) -> list[str]:
 def parameters_folder(spec: JobSpec, folder: JobFolder) -> str:
     """Return the path of the folder of output parameters. Links of the user are resolved, later ones of the job are not
     followed."""
-    own = output_folders(spec, folder).get(_PARAMETERS)
-    return real_path(own) if own else os.path.join(real_path(output_root(spec, folder)), _PARAMETERS)
+    own = output_folders(spec, folder).get(OUTPUT_PARAMETERS)
+    return real_path(own) if own else os.path.join(real_path(output_root(spec, folder)), OUTPUT_PARAMETERS)
 
 
 def output_root(spec: JobSpec, folder: JobFolder) -> Path:

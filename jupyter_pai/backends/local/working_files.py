@@ -1,4 +1,5 @@
-"""The files that a job writes beside its code. At its end, they become the output channel `files`.
+"""The files that a job writes beside its code: in the folder of the code, and in folders beside that, such as
+``../results``. At its end, they become the output channel `files`.
 
 Neither the working folder nor the channel is reached by a link: a job in a container could replace folders by links to
 files outside of the container.
@@ -10,15 +11,17 @@ import contextlib
 import logging
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from ...core import contract
 from ...core.beneath import open_file, open_folder, open_parent
 from ...jobs.spec import STORED, JobSpec
 from ...jobs.state_dir import JobFolder, read_manifest
 from ...source import archive, ignore
-from .job_folders import output_folders
+from .job_folders import OUTPUT_PARAMETERS, output_folders
 
+# The folder of the channel for files beside the folder of the code whose names are taken by files in it.
+_PARENT = "parent"
 _log = logging.getLogger(__name__)
 
 
@@ -37,20 +40,37 @@ def keep(folder: JobFolder) -> None:
         # An earlier version did not create the channel.
         if contract.FILES in spec.channels and channel and channel.is_dir():
             target_path = str(folder.channel(contract.FILES, channel))
-            with (
-                open_folder(os.path.realpath(folder.path)) as place,
-                open_folder(f"ml/{spec.layout}", below=place) as work,
-                open_folder(target_path) as target,
-            ):
-                for path in _written(work, packed):
-                    _link(path, work, target)
+            with open_folder(os.path.realpath(folder.path)) as place, open_folder(target_path) as target:
+                _keep_all(spec, packed, place, target)
         done.touch()
     except (OSError, ValueError) as error:
         _log.warning("Cannot keep the files that job %s wrote beside its code: %s", folder.id, error)
 
 
-def _written(work: int, packed: Mapping[str, str]) -> Iterator[str]:
-    """Yield the paths of new and changed files. Links, and names that a submit excludes by default, are skipped."""
+def _keep_all(spec: JobSpec, packed: Mapping[str, str], place: int, target: int) -> None:
+    """Link the files of a job in its open folder `place` into the open channel `target`: the ones in the folder of the
+    code, and the ones in folders beside it, under the names that they have there."""
+    known: set[str] = set()
+    channels = {*spec.channels, *spec.outputs, *contract.ALIASES, OUTPUT_PARAMETERS}
+    # Folder, its name beside the code, packed files, and paths that are not of the job.
+    folders: list[tuple[str, str, Mapping[str, str], set[str]]] = [
+        (f"ml/{spec.layout}", "", packed, set()),
+        ("ml", "", {}, {spec.layout, "output", "input/config", "input/data"}),
+    ]
+    if not spec.output_path:
+        folders.append(("output", "output/", {}, channels))
+    for name, prefix, own, hidden in folders:
+        with contextlib.suppress(FileNotFoundError), open_folder(name, below=place) as work:
+            for path in _written(work, own, hidden):
+                new = prefix + path
+                new = f"{_PARENT}/{new}" if new in known else new
+                known.add(new)
+                _link(path, work, new, target)
+
+
+def _written(work: int, packed: Mapping[str, str], hidden: Container[str]) -> Iterator[str]:
+    """Yield the paths of new and changed files. Links, `hidden` paths, and names that a submit excludes by default, are
+    skipped."""
     waiting = [""]
     while waiting:
         below = waiting.pop()
@@ -62,7 +82,7 @@ def _written(work: int, packed: Mapping[str, str]) -> Iterator[str]:
                     continue
                 for entry in entries:
                     path = below + entry.name
-                    if ignore.is_excluded(entry.name):
+                    if path in hidden or ignore.is_excluded(entry.name):
                         continue
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(f"{path}/")
@@ -75,12 +95,12 @@ def _written(work: int, packed: Mapping[str, str]) -> Iterator[str]:
         yield from written
 
 
-def _link(path: str, work: int, channel: int) -> None:
-    """Link a file of the open folder `work` into the open folder `channel`, or copy it to another disk."""
+def _link(path: str, work: int, new: str, channel: int) -> None:
+    """Link a file of the open folder `work` into the open folder `channel` as `new`, or copy it to another disk."""
     try:
         with (
             open_parent(path, below=work) as (source, name),
-            open_parent(path, below=channel, create=True) as (target, _),
+            open_parent(new, below=channel, create=True) as (target, _),
         ):
             with contextlib.suppress(FileNotFoundError):  # Of an earlier job in a shared output folder.
                 os.unlink(name, dir_fd=target)

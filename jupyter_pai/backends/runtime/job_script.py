@@ -163,6 +163,7 @@ def _kept(limits: KeptFiles | None) -> dict[str, str]:
         return {"kept": ""}
     shown = {"size": show_size(limits.size), "n": limits.seconds}
     too_large = _("Files beside the code were not kept, as they exceed {size} together (`files_limit`):")
+    taken = _("Files beside the folder of the code were not kept, as it has files of the same names:")
     too_slow = _("Not all files beside the code were kept: it took more than {n} seconds (`files_time_limit`).")
     return {
         "kept": contract.FILES,
@@ -171,6 +172,7 @@ def _kept(limits: KeptFiles | None) -> dict[str, str]:
         "never": "|".join(ignore.EXCLUDED),
         "allowed": "|".join(ignore.INCLUDED),
         "too_large": f"[jupyter-pai] {too_large.format(**shown)}",
+        "taken": f"[jupyter-pai] {taken}",
         "too_slow": f"[jupyter-pai] {too_slow.format(**shown)}",
     }
 

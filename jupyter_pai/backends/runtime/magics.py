@@ -167,7 +167,8 @@ class _Magics:
         source = options.get("--source", [""])[-1]
         folder, entry_point = Path(source or "."), ""
         if targets:
-            folder, entry_point = locate(targets[0], source, lambda text: Path(text).expanduser().absolute())
+            # The folder of the job stands for a project root, whose marks may not be packed.
+            folder, entry_point = locate(targets[0], source or ".", lambda text: Path(text).expanduser().absolute())
         command = options.get("--command", [""])[-1]
         if not command:
             entry_point = entry_point or default_entry_point(folder)

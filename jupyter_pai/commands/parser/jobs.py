@@ -44,7 +44,7 @@ _JOB_OR_LAST = Argument(
 _ARRAY = json_option(N_("print a JSON array"))
 _TARGET = _target(N_("a folder, .py, .sh or .ipynb file; default: the notebook's folder"))
 _CODE = (
-    Argument("--source", N_("the folder of code; default: the notebook's folder"), metavar="FOLDER"),
+    Argument("--source", N_("the folder of code; default: the project or the folder of the file"), metavar="FOLDER"),
     Argument(
         "--command", N_("the shell command to run; $PAI_USER_ARGS expands to all hyperparameters"), metavar="LINE"
     ),

@@ -3,10 +3,10 @@
  */
 
 import type { Json } from '../api/wire.js';
-import { list, record, string, strings } from '../api/wire.js';
+import { list, record, strings } from '../api/wire.js';
 import type { IRow } from '../ui/fields/specedits.js';
 import { duplicateNames, isEmpty } from '../ui/fields/specedits.js';
-import type { IDeclaredHyperparameter } from './preview.js';
+import type { ICode, IDeclaredHyperparameter } from './preview.js';
 
 export const TABLES = ['hyperparameters', 'labels', 'environment', 'secrets'] as const;
 export type Table = (typeof TABLES)[number];
@@ -208,12 +208,11 @@ export function withoutFile(draft: IDraft, path: string, entry: string): IDraft 
 }
 
 /** Return the default request of the same code, without settings of earlier jobs. */
-export function bareRequest(request: Json, entry: string): Json {
-  const { folder } = record(record(request['spec'])['source']);
+export function bareRequest(request: Json, { folder, entryPoint }: ICode): Json {
   const fields = Object.entries(request).filter(([name]) => name !== 'spec' && name !== 'backend');
   return {
     ...Object.fromEntries(fields),
-    spec: { ...(entry ? { entry_point: entry } : {}), ...(string(folder) ? { source: { folder } } : {}) }
+    spec: { ...(entryPoint ? { entry_point: entryPoint } : {}), ...(folder ? { source: { folder } } : {}) }
   };
 }
 

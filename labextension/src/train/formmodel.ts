@@ -8,10 +8,10 @@ import { Signal } from '@lumino/signaling';
 
 import { SubmitKey } from '../api/idempotency.js';
 import type { IJob, Json } from '../api/wire.js';
-import { record, string } from '../api/wire.js';
+import { string } from '../api/wire.js';
 import type { IContext } from '../ui/context.js';
 import type { IDraft } from './draft.js';
-import { bareRequest, draftOf, movedDraft, requestOf, withoutFile } from './draft.js';
+import { bareRequest, draftOf, field, movedDraft, requestOf, withoutFile } from './draft.js';
 import type { IDeclaredHyperparameter, IFormErrors, IInitialForm, IPreview } from './preview.js';
 import { documentErrors, formErrorsOf, NO_ERRORS, parseDeclared, parseInitialForm, parsePreview } from './preview.js';
 import type { IStage } from './submitjob.js';
@@ -66,7 +66,7 @@ export class TrainFormModel {
       const form = parseInitialForm(await this.context.engine.call('form', { path: this.serverPath, profile }));
       if (path === this.path) {
         this.draft = null;
-        this.setInitial(form, this.fileName);
+        this.setInitial(form);
         this.profile = profile;
         await this.updatePreview();
       }
@@ -93,7 +93,7 @@ export class TrainFormModel {
   /** Remove an inline file. If it was the entry point, the default entry point is used. */
   removeFile(path: string): void {
     if (this.draft) {
-      this.change(withoutFile(this.draft, path, this.defaultEntry));
+      this.change(withoutFile(this.draft, path, this.initial?.code.entryPoint ?? ''));
     }
   }
 
@@ -107,7 +107,7 @@ export class TrainFormModel {
   /** Discard the settings of the last job. */
   clear(): void {
     if (this.initial) {
-      this.setRequest(bareRequest(this.initial.request, this.defaultEntry));
+      this.setRequest(bareRequest(this.initial.request, this.initial.code));
     }
   }
 
@@ -181,9 +181,19 @@ export class TrainFormModel {
     const controller = new AbortController();
     this.context.host.watchUnsaved?.(paths => (unsaved = paths), controller.signal);
     controller.abort();
-    const folder = this.initial?.kind === 'folder' ? this.path : this.path.slice(0, this.path.lastIndexOf('/') + 1);
-    const base = folder && !folder.endsWith('/') ? `${folder}/` : folder;
-    return unsaved.filter(path => path.startsWith(base));
+    return unsaved.filter(path => path.startsWith(this.folder));
+  }
+
+  /** The folder of code below the server's root, with a slash; empty for the root and for folders above it. */
+  private get folder(): string {
+    if (this.initial?.kind === 'folder') {
+      return this.path && `${this.path}/`;
+    }
+    const { path } = this;
+    const entries = [this.draft ? string(field(this.draft, 'entry_point')) : '', this.initial?.code.entryPoint ?? ''];
+    const isEnd = (end: string, text: string) => end !== '' && `/${text}`.endsWith(`/${end}`);
+    const entry = entries.find(name => isEnd(name, path) || isEnd(path, name)) ?? path.slice(path.lastIndexOf('/') + 1);
+    return path.slice(0, Math.max(path.length - entry.length, 0));
   }
 
   /** Load the initial form. Changes of the user are kept and follow a renamed document. */
@@ -195,7 +205,7 @@ export class TrainFormModel {
       const parameters = { path: this.serverPath, ...(profile && { profile }) };
       const form = parseInitialForm(await engine.call('form', parameters));
       if (path === this.path) {
-        this.setInitial(form, path.slice(path.lastIndexOf('/') + 1));
+        this.setInitial(form);
       }
     } catch (error) {
       this.errors = path === this.path ? formErrorsOf(error) : this.errors;
@@ -203,19 +213,19 @@ export class TrainFormModel {
     this.signal.emit();
   }
 
-  private setInitial(form: IInitialForm, name: string): void {
+  private setInitial(form: IInitialForm): void {
     const start = draftOf(form.request);
     if (this.draft && this.initial && this.isChanged) {
       this.draft = movedDraft(
         this.draft,
-        bareRequest(this.initial.request, this.fileName),
-        bareRequest(form.request, name)
+        bareRequest(this.initial.request, this.initial.code),
+        bareRequest(form.request, form.code)
       );
     } else {
       this.draft = start;
       this.errors = NO_ERRORS;
     }
-    [this.initialDraft, this.initial, this.fileName] = [start, form, name];
+    [this.initialDraft, this.initial] = [start, form];
   }
 
   /**
@@ -284,12 +294,6 @@ export class TrainFormModel {
     this.signal.emit();
   }
 
-  /** The default entry point. */
-  private get defaultEntry(): string {
-    const { kind = '', request = {} } = this.initial ?? {};
-    return kind === 'folder' ? string(record(request['spec'])['entry_point']) : this.fileName;
-  }
-
   /** The path for the server: empty parameters would be left out of the URL. */
   private get serverPath(): string {
     return this.path || '.';
@@ -299,8 +303,6 @@ export class TrainFormModel {
   private initialDraft: IDraft | null = null;
   /** The profile that a job file was read for; empty for the default one. */
   private profile = '';
-  /** The file name when the form was loaded. */
-  private fileName = '';
   private loading: Promise<void> = Promise.resolve();
   private readonly key = new SubmitKey();
   private isStale = false;

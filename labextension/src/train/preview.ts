@@ -14,10 +14,17 @@ export interface ILastJob {
   readonly submittedAt: number | null;
 }
 
+/** The folder of code and the entry point of a form without an earlier job. */
+export interface ICode {
+  readonly folder: string;
+  readonly entryPoint: string;
+}
+
 /** The initial form. `entries` are possible entry points of the folder; `notes` are on a job file of a platform. */
 export interface IInitialForm {
   readonly request: Json;
   readonly kind: string;
+  readonly code: ICode;
   readonly last: ILastJob | null;
   readonly entries: readonly string[];
   readonly notes: readonly string[];
@@ -112,10 +119,12 @@ export function hasErrors({ fields, message }: IFormErrors): boolean {
 export function parseInitialForm(value: unknown): IInitialForm {
   const form = record(value);
   const last = record(form['last']);
+  const code = record(form['code']);
   const submittedAt = Date.parse(string(last['submitted_at']));
   return {
     request: record(form['request']),
     kind: string(form['kind']),
+    code: { folder: string(code['folder']), entryPoint: string(code['entry_point']) },
     last: string(last['id'])
       ? {
           id: string(last['id']),

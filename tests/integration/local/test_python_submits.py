@@ -38,7 +38,8 @@ def current(home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("target", "source", "log"),
     [
         ("train.py", None, "['--lr', '0.1'] ['sub', 'table.csv', 'train.py'] table.csv\n"),
-        (Path("sub/other.py"), None, "['--lr', '0.1'] ['sub', 'table.csv', 'train.py'] table.csv\n"),
+        (Path("sub/other.py"), None, "['--lr', '0.1'] ['other.py'] table.csv\n"),
+        (Path("sub/other.py"), ".", "['--lr', '0.1'] ['sub', 'table.csv', 'train.py'] table.csv\n"),
         ("sub", None, "['--lr', '0.1'] ['other.py'] table.csv\n"),
         ("other.py", "sub", "['--lr', '0.1'] ['other.py'] table.csv\n"),
         ("", ".", "['--lr', '0.1'] ['sub', 'table.csv', 'train.py'] table.csv\n"),

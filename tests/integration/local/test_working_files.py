@@ -47,6 +47,24 @@ def test_new_and_changed_files_are_an_output(engine: EmbeddedClient, code: Path,
     assert (channel / "model.npz").stat().st_nlink == 2  # Not a copy.
 
 
+BESIDE = """
+mkdir -p ../results ../output/plots ../input/more results
+echo 1 > ../results/model.txt; echo 2 > ../one.txt; echo 3 > ../output/plots/a; echo 4 > ../input/more/b
+echo own > results/log; echo other > ../results/log; echo 5 > ../output/model/m; ln -s /etc ../link
+"""
+
+
+def test_files_in_folders_beside_the_code_are_kept_under_their_names(engine: EmbeddedClient, code: Path) -> None:
+    job = submit(engine, BESIDE, code, inputs={"train": str(code)}).wait()
+    files = ["input/more/b", "one.txt", "output/plots/a", "parent/results/log", "results/log", "results/model.txt"]
+    assert kept(job) == files
+    assert (job.read_file("results/log", "files"), job.read_file("parent/results/log", "files")) == (
+        b"own\n",
+        b"other\n",
+    )
+    assert [file["path"] for file in job.files("model")] == ["m"]
+
+
 def test_stopped_job_keeps_its_files(engine: EmbeddedClient, code: Path) -> None:
     job = submit(engine, "echo 1 > part.txt; echo up; sleep 1000", folder=code)
     until(lambda: "up" in job.logs())

@@ -54,14 +54,26 @@ async def test_form_starts_with_the_existing_files(jp_fetch: Any, project: Path)
     spec = {"entry_point": "study.ipynb", "source": source}
     entries = ["setup.sh", "study.ipynb", "train.py", "lib/part.py"]
     request = {"spec": spec, "backend": "", "notebook": notebook, "script_if_needed": True}
-    assert result == {"request": request, "kind": "notebook", "last": None, "entries": entries, "notes": []}
+    code = {"folder": str(project), "entry_point": "study.ipynb"}
+    assert result == {
+        "request": request,
+        "kind": "notebook",
+        "code": code,
+        "last": None,
+        "entries": entries,
+        "notes": [],
+    }
     script = await form(jp_fetch, str(project / "setup.sh"), backend="local")
     assert (script["kind"], script["request"]["spec"]["entry_point"]) == ("script", "setup.sh")
     assert (script["request"]["backend"], script["request"]["notebook"]) == ("local", "")
     assert (await form(jp_fetch, "project"))["request"]["spec"] == {"entry_point": "train.py", "source": source}
     (project / "train.py").unlink()
     assert (await form(jp_fetch, "project"))["request"]["spec"] == {"source": source}
-    assert (await form(jp_fetch, "project/lib/part.py"))["request"]["spec"]["source"] == {"folder": f"{project}/lib"}
+    part = {"entry_point": "lib/part.py", "source": source}
+    assert (await form(jp_fetch, "project/lib/part.py"))["request"]["spec"] == part
+    (project / ".git").rmdir()
+    part = {"entry_point": "part.py", "source": {"folder": f"{project}/lib"}}
+    assert (await form(jp_fetch, "project/lib/part.py"))["request"]["spec"] == part
     assert (await ask(jp_fetch, "POST", "preview", body=result["request"]))["files"]
 
 

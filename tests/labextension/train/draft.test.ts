@@ -110,7 +110,8 @@ test('excludes exactly the clicked file, and includes it again', () => {
 });
 
 test('resets a form to the code alone, and derives unique channel names', () => {
-  assert.deepEqual(bareRequest({ ...REQUEST, backend: 'pai', script_if_needed: true }, 'a.ipynb'), {
+  const code = { folder: '/home/work', entryPoint: 'a.ipynb' };
+  assert.deepEqual(bareRequest({ ...REQUEST, backend: 'pai', script_if_needed: true }, code), {
     notebook: 'work/a.ipynb',
     script_if_needed: true,
     spec: { entry_point: 'a.ipynb', source: { folder: '/home/work' } }

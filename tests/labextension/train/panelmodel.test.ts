@@ -168,7 +168,8 @@ test('a request with files runs as a script, until its files are removed', async
   const { page, model } = createPanel({
     form: () => ({
       request: { notebook: '/w/a.ipynb', script_if_needed: true, spec: { entry_point: 'a.ipynb' } },
-      kind: 'notebook'
+      kind: 'notebook',
+      code: { folder: '/w', entry_point: 'a.ipynb' }
     })
   });
   page.activate('work/a.ipynb');

@@ -48,6 +48,8 @@ def script(work: Path, command: str, **variables: object) -> str:
         "never": ".env|*.pem|.git|__pycache__",
         "allowed": ".env.example",
         "too_large": "too large:",
+        "taken": "taken:",
+        "parent": work.parent,
         "too_slow": "too slow",
     }
     lines = [f"pai_{name}={shlex.quote(str(value))}" for name, value in (defaults | variables).items()]
@@ -120,6 +122,30 @@ def test_failed_copy_keeps_the_exit_code(work: Path) -> None:
 def test_instances_have_folders_of_their_own(work: Path) -> None:
     assert run(work, "echo 1 > a", rank=2) == (0, "")
     assert kept(work) == {"worker-2/a": 2}
+
+
+@pytest.mark.parametrize("shell", ["/bin/dash", "/bin/bash", "/bin/bash --posix"])
+def test_files_in_new_folders_beside_the_code_are_kept_under_their_names(work: Path, shell: str) -> None:
+    (work.parent / "input").mkdir()
+    command = (
+        "mkdir -p '../results/a b' ../.hidden results sub; echo 1 > '../results/a b/m'; echo 22 > ../one; "
+        "touch ../.hidden/x; ln -s /etc ../link; touch ../input/new; echo own > results/m; echo other > ../results/m; "
+        "mkdir -p ../sub; echo new > ../sub/config.json; exit 3"
+    )
+    assert run(work, command, shell) == (3, "taken: ../results/m\n")
+    files = {"results/a b/m": 2, "one": 3, ".hidden/x": 0, "results/m": 4, "sub/config.json": 4}
+    assert kept(work) == files
+
+
+def test_folders_beside_the_code_of_others_are_not_read(work: Path) -> None:
+    assert run(work, "echo 1 > ../one; echo 2 > two", parent="/ml") == (0, "")
+    assert kept(work) == {"two": 2}
+
+
+def test_limit_holds_for_files_beside_the_code_too(work: Path, bare: str) -> None:
+    command = "printf 1 > a; printf 22 > ../b; printf 333 > ../c"
+    assert run(work, command, path=bare, most=3) == (0, "too large: c\n")
+    assert kept(work) == {"a": 1, "b": 2}
 
 
 @pytest.mark.parametrize("shell", ["/bin/dash", "/bin/bash", "/bin/bash --posix"])

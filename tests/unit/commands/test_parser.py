@@ -179,15 +179,17 @@ def test_impossible_submit_options_are_rejected(folder: Path, words: list[str], 
     ("target", "source", "entry"),
     [
         ("train.py", ".", "train.py"),
-        ("sub/train.py", ".", "sub/train.py"),
+        ("sub/train.py", "sub", "train.py"),
+        ("project/bin/train.py", "project", "bin/train.py"),
         ("sub", "sub", "train.py"),
         ("run.sh", ".", "run.sh"),
         ("../elsewhere/other.py", "../elsewhere", "other.py"),
     ],
 )
 def test_target_selects_folder_and_entry_point(folder: Path, target: str, source: str, entry: str) -> None:
-    for name in ("train.py", "sub/train.py", "run.sh", "../elsewhere/other.py"):
-        (folder / name).parent.mkdir(exist_ok=True)
+    files = ("train.py", "sub/train.py", "run.sh", "../elsewhere/other.py")
+    for name in (*files, "project/bin/train.py", "project/pyproject.toml"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).touch()
     result = spec(folder, target)
     assert result["source"]["folder"] == str((folder / source).resolve())
@@ -223,9 +225,12 @@ def test_notebook_runs_as_it_is_or_as_a_script(folder: Path) -> None:
     notebook = {"cells": [{"cell_type": "code", "source": "print(1)", "metadata": {}}], "metadata": {}}
     (folder / "sub/work.ipynb").write_text(json.dumps(notebook))
     result = spec(folder, "sub/work.ipynb")
+    assert (result["entry_point"], result["source"]["files"]) == ("work.ipynb", {})
+    assert result["source"]["folder"] == str(folder / "sub")
+    result = spec(folder, "sub/work.ipynb", "--source", ".")
     assert (result["entry_point"], result["source"]["files"]) == ("sub/work.ipynb", {})
     assert result["name"].startswith("work_")
-    result = spec(folder, "sub/work.ipynb", "--as-script")
+    result = spec(folder, "sub/work.ipynb", "--as-script", "--source", ".")
     assert result["entry_point"] == "sub/work.py"
     assert "print(1)" in result["source"]["files"]["sub/work.py"]
     assert result["name"].startswith("work_")

@@ -1,4 +1,4 @@
-"""The interpreter of a script, from its first line."""
+"""The folder of code of a target, and the interpreter of a script, from its first line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from jupyter_pai.core import contract
 from jupyter_pai.core.errors import UsageError
-from jupyter_pai.source.entry_point import interpreter, interpreter_of, is_entry_point, locate, programs
+from jupyter_pai.source.entry_point import code_folder, interpreter, interpreter_of, is_entry_point, locate, programs
 
 PYTHON = [
     ("#!/usr/bin/env python3", ["python"]),
@@ -113,3 +113,39 @@ def test_scripts_without_a_known_suffix_are_targets(tmp_path: Path) -> None:
     assert locate("a", str(tmp_path), lambda text: tmp_path / text) == (tmp_path, "a")
     with pytest.raises(UsageError, match=r"c.txt: expected a folder, .* begins with `#!`"):
         locate("c.txt", str(tmp_path), lambda text: tmp_path / text)
+
+
+def packed(path: Path, source: str = "") -> tuple[Path, str]:
+    return locate(str(path), source, lambda text: path.parent / text)
+
+
+@pytest.mark.parametrize("mark", ["pyproject.toml", ".git"])
+def test_script_is_packed_with_the_nearest_project(folder: Path, mark: str) -> None:
+    for name in (f"outer/.git/{mark}", f"outer/inner/{mark}", "outer/inner/a/b/x.py", "outer/inner/a/b/x.ipynb"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    path, inner = folder / "outer/inner/a/b/x.py", folder / "outer/inner"
+    assert packed(path) == (inner, "a/b/x.py")
+    (inner / mark).unlink()
+    assert packed(path) == (folder / "outer", "inner/a/b/x.py")
+    # A folder that the user names, and a notebook's own folder.
+    assert packed(path, str(path.parents[1])) == (path.parents[1], "b/x.py")
+    assert packed(path, str(inner)) == (inner, "a/b/x.py")
+    assert packed(path.with_suffix(".ipynb")) == (path.parent, "x.ipynb")
+    (folder / "outer/.git" / mark).unlink()
+    (folder / "outer/.git").rmdir()
+    assert packed(path) == (path.parent, "x.py")
+
+
+def test_home_folder_is_no_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "home/scripts/.git").mkdir(parents=True)
+    for place in (folder, folder / "home"):
+        (place / ".git").mkdir()
+    script = folder / "home/scripts/x.py"
+    script.touch()
+    assert code_folder(script) == script.parent
+    (script.parent / ".git").rmdir()
+    assert code_folder(script) == folder / "home"
+    (folder / "link").symlink_to("home")
+    monkeypatch.setenv("HOME", str(folder / "link"))
+    assert code_folder(script) == script.parent

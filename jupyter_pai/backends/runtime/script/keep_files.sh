@@ -1,13 +1,15 @@
-# Functions that copy the files written in the working folder to "$pai_kept": `keep` at the end, and `follow`, which
-# copies TensorBoard event files while the command runs. Set before: pai_most (bytes), pai_never and pai_allowed
-# (patterns of names), pai_too_large (a message). Need a shell and `tar`; use `ls` and `mkdir` if they exist.
-pai_line_end='
+# Functions that copy the files written in the working folder, and in new folders beside it, to "$pai_kept": `keep` at
+# the end, and `follow`, which copies TensorBoard event files while the command runs. Set before: pai_most (bytes),
+# pai_never and pai_allowed (patterns of names), pai_too_large and pai_taken (messages). Need a shell and `tar`; use `ls`
+# and `mkdir` if they exist.
+pai_known='' pai_line_end='
 '
 
 # Packed files are older than the shell, as `tar` restores their times. The names of all others are in "$pai_before".
 written() {
   for pai_file in "$1"/* "$1"/.[!.]* "$1"/..?*; do
     eval "case \${pai_file##*/} in $pai_allowed) ;; $pai_never) continue ;; esac"
+    case $pai_line_end$pai_known in *"$pai_line_end$pai_file$pai_line_end"*) continue ;; esac
     if [ -h "$pai_file" ]; then
       continue
     elif [ -d "$pai_file" ]; then
@@ -16,6 +18,12 @@ written() {
       case $pai_file in *"$pai_line_end"* | *\\*) ;; *) printf '%s\n' "$pai_file" ;; esac
     fi
   done
+}
+
+# The entries of the folder around the working folder, if that folder is only the job's.
+beside() {
+  [ "${PWD%/*}" = "${pai_parent:-${pai_ml:-/ml}}" ] || return
+  (cd .. && printf '%s\n' ./* ./.[!.]*)
 }
 
 is_mount() {
@@ -35,7 +43,7 @@ size_of() {
 
 # Sets `chosen` and `left`, the smaller files first: each pass over the lines "size name" doubles the size.
 choose() {
-  chosen='' left='' total=0 from=-1 to=4096
+  chosen='' from=-1 to=4096
   while [ "$from" -lt "$largest" ]; do
     while IFS=' ' read -r size pai_file; do
       [ -n "$pai_file" ] && [ "$size" -gt "$from" ] && [ "$size" -le "$to" ] || continue
@@ -89,9 +97,24 @@ END
 }
 
 keep() {
+  left='' taken='' total=0
+  keep_written
+  if [ -n "$pai_beside" ] && cd ..; then
+    pai_known=$pai_beside$pai_line_end pai_before=''
+    keep_written
+  fi
+  [ -z "$left" ] || echo "$pai_too_large$left" >&3
+  [ -z "$taken" ] || echo "$pai_taken$taken" >&3
+}
+
+keep_written() {
   sizes='' largest=0
   while IFS= read -r pai_file; do
     is_older "$pai_file" && continue
+    if [ -n "$pai_known" ] && [ -e "$pai_kept/$pai_file" ]; then
+      taken="$taken ../${pai_file#./}"
+      continue
+    fi
     size=$(size_of "$pai_file") && [ -n "$size" ] || continue
     sizes=$sizes"$size $pai_file"$pai_line_end
     [ "$size" -le "$largest" ] || largest=$size
@@ -110,5 +133,4 @@ END
   done <<END
 $chosen
 END
-  [ -z "$left" ] || echo "$pai_too_large$left" >&3
 }

@@ -16,8 +16,12 @@ unpack() {
     tar -xzf "$pai_archive"
     return
   fi
-  if ! PAI_WORKING_DIR=$(mktemp -d 2>/dev/null) || [ -z "$PAI_WORKING_DIR" ]; then
-    PAI_WORKING_DIR=/tmp$PWD
+  # In a folder of its own, so that the folders beside the code are the job's.
+  if pai_parent=$(mktemp -d 2>/dev/null) && [ -n "$pai_parent" ]; then
+    PAI_WORKING_DIR=$pai_parent/usercode
+    mkdir "$PAI_WORKING_DIR" || return
+  else
+    PAI_WORKING_DIR=/tmp$PWD pai_parent=/tmp${PWD%/*}
     tar -chf - -C / "${PWD#/}/$pai_archive" | tar -xf - -C /tmp || return
   fi
   tar -xzf "$pai_archive" -C "$PAI_WORKING_DIR" && cd "$PAI_WORKING_DIR" || return

@@ -1,7 +1,8 @@
 # Runs the command "$@", passes TERM on to its processes, and sets pai_result to its exit code. Ends it after "$pai_limit"
 # seconds, if set, with the exit code 124 and the line "$pai_limit_line"; creates "$pai_here/limit" then, if "$pai_here"
 # is set. Then keeps its files, if "$pai_kept" is set (see keep_files.sh). Set before: pai_seconds, the limit for this;
-# pai_too_slow, a message. Uses `setsid` and `sleep` if they exist.
+# pai_too_slow, a message; pai_parent, the folder around the working folder if that is not "$pai_ml". Uses `setsid` and
+# `sleep` if they exist.
 wait_for() {
   while :; do
     wait "$1" 2>/dev/null
@@ -56,7 +57,7 @@ pai_job='' pai_stop=''
 trap pass_on TERM
 if [ "$pai_kept" ]; then
   [ "${RANK:-0}" = 0 ] || pai_kept=$pai_kept/worker-$RANK
-  pai_before=$(written .)
+  pai_before=$(written .) pai_beside=$(beside)
 fi
 # A process group of its own, so that TERM reaches the processes of a shell that is the command.
 ! command -v setsid >/dev/null || set -- setsid "$@"
