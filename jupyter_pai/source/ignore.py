@@ -3,7 +3,8 @@
 The first matching rule decides, in this order: `--allow-secret` for single files; names of secret files; `--exclude`;
 `.paiignore`, deepest first, which may include files again with ``!``; `.gitignore`, likewise, from the top of the
 repository; files that jobs never need (version control, caches, virtual environments), unless `.paiignore` names them;
-`--include`, if set. Within a file, git's rules hold.
+`--include`, if set. Within a file, git's rules hold: a line ends with a line feed only, bytes that are not UTF-8 match
+those of names, and an invalid pattern matches nothing.
 
 Packing a folder selects it. A rule of a repository above that excludes the folder itself, or one of its parents, is
 therefore not applied to its content.
@@ -11,6 +12,7 @@ therefore not applied to its content.
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from collections.abc import Collection, Sequence
@@ -19,6 +21,7 @@ from fnmatch import translate
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..core.errors import SourceError
 from ..core.i18n import _
 
 if TYPE_CHECKING:
@@ -75,6 +78,8 @@ class Rules:
         # Excluded folders that contain allowed files, with the reason.
         self.passages: dict[str, Reason] = {}
         self.gitignore = gitignore
+        for field, given in (("include", include), ("exclude", exclude)):
+            _check(field, given)
         self.include = _spec(include) if include else None
         self.exclude = _Patterns("--exclude", "", exclude) if exclude else None
         self.pai: list[_Patterns] = []
@@ -116,7 +121,8 @@ class Rules:
         for patterns in (*filter(None, [self.exclude]), *reversed(self.pai), *reversed(self.git)):
             pattern = patterns.match(full)
             if pattern and not pattern.startswith("!"):
-                return Reason(f"{patterns.title}: {pattern}", patterns.title, useless)
+                shown = pattern.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+                return Reason(f"{patterns.title}: {shown}", patterns.title, useless)
             if pattern and patterns is not self.exclude:
                 # `!*/` of a list of files to include does not mean `.git`.
                 if not useless or (patterns in self.pai and pattern.strip("!*/")):
@@ -146,10 +152,8 @@ class _Patterns:
         self.title = title
         self.prefix = prefix
         self.base = base
-        lines = list(filter(None, lines))  # pathspec does not count empty lines.
-        patterns = zip(_spec(lines).patterns, lines, strict=True)
         # With its line, the last one first; without comments.
-        self.patterns = [(pattern.regex, line.rstrip()) for pattern, line in patterns if pattern.regex][::-1]
+        self.patterns = [(pattern, line.rstrip()) for line in lines if (pattern := _compiled(line))][::-1]
 
     def match(self, path: str) -> str:
         """Return the pattern that decides on `path`, with ``!`` if it includes it; "" if none matches.
@@ -185,9 +189,13 @@ def _matches(pattern: re.Pattern[str], path: str) -> bool:
 
 def _read(folder: str, name: str, prefix: str, base: str = "") -> list[_Patterns]:
     try:
-        lines = Path(folder, name).read_text("utf-8", "replace").splitlines()
+        data = Path(folder, name).read_bytes()
     except OSError:
         return []
+    if name != ".gitignore" and data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        data = data.decode("utf-16", "replace").encode()  # git reads none of it.
+    lines = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape").split("\n")
+    lines = [line.removesuffix("\r").partition("\0")[0] for line in lines]
     return [_Patterns(os.path.join(base, name), prefix, lines, base)]
 
 
@@ -198,8 +206,25 @@ def _repository_above(folder: str) -> list[str]:
     return [str(path) for path in reversed(folders[1 : top + 1])]
 
 
+def _check(field: str, patterns: Sequence[str]) -> None:
+    for pattern in patterns:
+        if pattern and not pattern.startswith("#") and not _compiled(pattern):
+            text = _("Invalid pattern `{pattern}`: expected one as in .gitignore.")
+            raise SourceError(text.format(pattern=pattern)).at(f"source.{field}")
+
+
+def _compiled(line: str) -> re.Pattern[str] | None:
+    """Return the pattern of a line; None for a comment, an empty line and an invalid pattern."""
+    try:
+        patterns = [*_spec([line]).patterns]
+    except (ValueError, re.error):
+        return None
+    return patterns[0].regex if patterns else None
+
+
 def _spec(lines: Collection[str]) -> GitIgnoreSpec:
     # Imported on first use: it takes 2 MB of memory.
     from pathspec import GitIgnoreSpec
 
-    return GitIgnoreSpec.from_lines(lines)
+    # Other backends need valid Unicode.
+    return GitIgnoreSpec.from_lines(lines, backend="simple")

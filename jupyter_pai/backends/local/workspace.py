@@ -16,7 +16,7 @@ from ...jobs.job import Job
 from ...jobs.spec import JobSpec
 from ...jobs.state_dir import Home, JobFolder, Packing
 from ...source import archive
-from ..runtime import CLIENT_IN_JOB, launcher
+from ..runtime import CLIENT_IN_JOB, conda, launcher
 from . import container, interpreter
 from .container import Container, Mount
 from .job_folders import file_path, lay_out_outputs, output_folders, output_root, real_path
@@ -77,7 +77,7 @@ class Workspace:
                 (self._links / name).symlink_to(target)
         else:
             launcher.write_shims(str(self.shims), self.job.python, str(self.packages), interpreter.find_uv())
-            launcher.write_guards(str(self.shims))
+            conda.write_guards(str(self.shims))
         self._lay_out_requirements(code)
         if not self.own_python:
             self._lay_out_lib()
@@ -116,13 +116,11 @@ class Workspace:
         ]
 
     def _lay_out_requirements(self, code: Path) -> None:
-        """Write one file with the requirements of the code and the spec; the spec's take precedence."""
-        text = launcher.merged(list(self.spec.requirements), str(code), self.layout.code)
-        if self.spec.runs_notebook and not self.own_python:
-            projects = {launcher.project(line) for line in self.spec.requirements}
-            text = "".join(f"{line}\n" for line in _FOR_NOTEBOOKS if line not in projects) + text
-        if text:
-            self.requirements.write_text(text, "utf-8")
+        """Write the requirements of the spec. The launcher in the job reads those of the code."""
+        needed = _FOR_NOTEBOOKS if self.spec.runs_notebook and not self.own_python else ()
+        lines = (*needed, *self.spec.requirements)
+        if lines or (code / "requirements.txt").is_file():
+            self.requirements.write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
     def roles(self) -> list[Role]:
         """Return the roles, with the commands that the supervisor runs."""
@@ -153,6 +151,7 @@ class Workspace:
         if self.container:
             words = [
                 *("python", "-I", f"{container.PACKAGE}/launcher.py"),
+                f"code={self.layout.code}",
                 f"requirements={container.PACKAGE}/requirements.txt",
                 f"environments={container.ENVIRONMENTS}",
                 f"shims={container.SHIMS}",
@@ -163,6 +162,7 @@ class Workspace:
         else:
             words = [
                 *(self.job.python, "-I", f"{_PACKAGE}/{_LAUNCHER}"),
+                f"code={self.layout.code}",
                 f"requirements={self.requirements}",
                 f"environments={self._home.environments}",
                 f"shims={self.shims}",
@@ -282,7 +282,7 @@ _TRAVELS = (
     *("report.py", "jobs/events.py", "jobs/metrics/points.py"),
     *(f"core/{name}.py" for name in ("contract", "errors", "i18n", "text")),
     *(f"source/{name}.py" for name in ("cell_code", "dataframes", "entry_point", "magic_line", "notebook", "script")),
-    *(f"backends/runtime/{name}.py" for name in ("in_place", "launcher", "magics", "recorded_output")),
+    *(f"backends/runtime/{name}.py" for name in ("conda", "in_place", "launcher", "magics", "recorded_output")),
 )
 _TRAVELS_WITH_NOTEBOOKS = (
     *(

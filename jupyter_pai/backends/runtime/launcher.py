@@ -2,17 +2,17 @@
 
 Runs with the job's interpreter, which may lack this package: standard library only. Its output goes to the job's log.
 
-    python launcher.py requirements=FILE environments=DIR shims=DIR packages=DIR uv=PATH image=NAME -- command …
-    python launcher.py code=DIR requirements=FILE … -- command …
-    python launcher.py pip=DIR uv=PATH -- arguments of pip …
+    python launcher.py code=DIR requirements=FILE environments=DIR shims=DIR packages=DIR uv=PATH image=NAME -- words
+    python launcher.py pip=DIR uv=PATH -- words
 
-The second form adds the requirements.txt of the code to the file. The third form is the job's command `pip`: it
-installs into an environment of the job, never into the interpreter's, which is the user's kernel.
+The words are the job's command. The requirements are those of the file, and of the requirements.txt of the code. The
+second form is the job's command `pip`: it installs into an environment of the job, never into the interpreter's, which
+is the user's kernel.
 """
 
 from __future__ import annotations
 
-import ast
+import codecs
 import contextlib
 import errno
 import fcntl
@@ -20,6 +20,7 @@ import gettext
 import hashlib
 import importlib.util
 import json
+import locale
 import os
 import re
 import shlex
@@ -28,12 +29,14 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 # Exit code of a job whose environment could not be created; not used by shells.
 FAILED = 97
 
 _HIGH = 200
+# Exit code of `uv_install.py` for requirements that only pip reads.
+FOR_PIP = 96
 # Beside this file in a container; two folders up in the package.
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _LOCALE = os.path.join(
@@ -51,8 +54,6 @@ def main() -> None:
     if "pip" in arguments:
         _run_pip(arguments["pip"], sys.argv[split + 1 :], arguments["uv"])
     shims, packages = arguments.pop("shims"), arguments.pop("packages")
-    if "code" in arguments:
-        _add_requirements_of(arguments.pop("code"), arguments["requirements"])
     try:
         python = prepare(**arguments)
     except subprocess.CalledProcessError as error:
@@ -65,17 +66,17 @@ def main() -> None:
     os.execv(sys.argv[split + 1], sys.argv[split + 1 :])
 
 
-def prepare(requirements: str, environments: str, uv: str = "", image: str = "") -> str:
-    """Return an interpreter with the packages of the file `requirements`.
+def prepare(requirements: str, environments: str, code: str, uv: str = "", image: str = "") -> str:
+    """Return an interpreter with the packages of the file `requirements` and of the requirements.txt in `code`.
 
     This is the current one if it has all packages. Otherwise, it is that of an environment layered on the current one,
     created once per requirements, interpreter and image.
     """
     with open(requirements, encoding="utf-8") as file:
-        text = file.read()
+        text = merged(file.read(), code)
     if satisfied(text):
         return sys.executable
-    folder = os.path.join(environments, key(text, image, os.path.dirname(requirements)))
+    folder = os.path.join(environments, key(text, image, code))
     python = os.path.join(folder, "bin", "python")
     ready = os.path.join(folder, "ready")
     os.makedirs(environments, exist_ok=True)
@@ -88,40 +89,82 @@ def prepare(requirements: str, environments: str, uv: str = "", image: str = "")
         # Changing the kind of a lock releases it in between: check again afterwards.
         _flock(lock, fcntl.LOCK_EX)
         if not os.path.exists(ready):
-            _make(folder, python, requirements, uv)
+            _make(folder, python, text, code, uv)
             with open(ready, "w"):
                 pass
 
 
-def merged(own: list[str], code: str, place: str) -> str:
-    """Return one file of requirements: those in the requirements.txt of the folder `code`, and `own`, which take
-    precedence. `place` is the path of that folder in the job, for relative paths. Empty if there are none."""
-    lines, projects = list(own), {project(line) for line in own}
-    path = os.path.join(code, "requirements.txt")
-    if os.path.isfile(path):
-        with open(path, encoding="utf-8", errors="replace") as file:
-            lines = [_absolute(line, place) for line in file.read().splitlines() if project(line) not in projects] + own
-    return "\n".join(lines) + "\n" if any(line.strip() and not line.lstrip().startswith("#") for line in lines) else ""
+def merged(own: str, code: str) -> str:
+    """Return the requirements: those in the requirements.txt of the folder `code`, and `own`, which take precedence.
+
+    Files that they include are inlined. Other paths are relative to `code`, in which the tools run.
+    """
+    lines, path = list(_inlined(_lines(own), code)), os.path.join(code, "requirements.txt")
+    versions = {project(line) for line in lines if re.search(r"[=<>~!@]", line)} - {""}
+    found = _inlined(_lines(_read(path)), code, (path,)) if os.path.isfile(path) else ()
+    return "".join(f"{line}\n" for line in (*(line for line in found if project(line) not in versions), *lines))
 
 
 def project(requirement: str) -> str:
-    name = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", requirement)
+    """Return the normalized name of the required project; empty for an option, a path or a URL."""
+    name = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)(?=[\s\[;@=<>!~(,]|$)", requirement)
     return re.sub(r"[-_.]+", "-", name[1]).lower() if name else ""
 
 
-def _absolute(line: str, code: str) -> str:
-    """Return a line of requirements.txt with relative paths made absolute."""
-    option = re.match(r"\s*(-[rce]|--requirement|--constraint|--editable)[\s=]+(?=[^/\s])(?!\w+:)", line)
-    if option:
-        return "%s %s%s" % (option[1], code, line[option.end() :])
-    return code + line.strip() if re.match(r"\s*\.\.?(/|$)", line) else line
+def _read(path: str) -> str:
+    """Read a file in the encoding in which pip reads it: by its byte order mark, or by a comment as in Python."""
+    with open(path, "rb") as file:
+        data = file.read()
+    marked = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32"}.get(data[:4], "")
+    marked = marked or {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}.get(data[:2], "")
+    comment = re.match(rb"(?:.*\n)?#.*?coding[:=]\s*([-\w.]+)", data)
+    named = comment[1].decode() if comment else ""
+    for encoding in (marked, named, "utf-8-sig", locale.getpreferredencoding(False)):
+        with contextlib.suppress(LookupError, UnicodeError):
+            return data.decode(encoding)
+    return data.decode("utf-8", "replace")
 
 
-def _add_requirements_of(code: str, requirements: str) -> None:
-    with open(requirements, encoding="utf-8") as file:
-        own = file.read().splitlines()
-    with open(requirements, "w", encoding="utf-8") as file:
-        file.write(merged(own, code, code + "/"))
+def _lines(text: str) -> Iterator[str]:
+    """Yield the lines as pip reads them: continued ones joined, without comments and empty lines."""
+    line = ""
+    for part in (*text.splitlines(), ""):
+        is_comment = part.lstrip().startswith("#")
+        if part.endswith("\\") and not is_comment:
+            line += part.rstrip("\\")
+            continue
+        line = re.sub(r"(^|\s+)#.*", "", line + " " * is_comment + part).strip()
+        if line:
+            yield line
+        line = ""
+
+
+def _expanded(text: str) -> str:
+    """Return a text with the values of environment variables. The stored lines have their names."""
+    return re.sub(r"\$\{([A-Z0-9_]+)\}", lambda name: os.environ.get(name[1]) or name[0], text)
+
+
+_PATH_OPTION = re.compile(r"-(?:([rcf])|-(requirement|constraint|find-links)(?=[=\s]))[=\s]*[\"']?(.+?)[\"']?")
+
+
+def _inlined(lines: Iterable[str], folder: str, within: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield the lines of a file in `folder` and of those that it includes, with one option in each, since uv reads one.
+
+    Paths of the options that tools take as relative to the file are made absolute.
+    """
+    for line in lines:
+        for option in [line] if re.match("[^-]|-e|--editable", line) else re.split(r"\s+(?=-)", line):
+            match = _PATH_OPTION.fullmatch(option)
+            kind = (match[1] or match[2][0]) if match else ""
+            value = _expanded(match[3]) if match else ""
+            path = os.path.normpath(os.path.join(folder, value))
+            if not match or re.match(r"\w+:", value) or (kind == "f" and not os.path.exists(path)):
+                yield option
+            elif kind == "r" and os.path.isfile(path):
+                included = _lines(_read(path)) if path not in within else ()
+                yield from _inlined(included, os.path.dirname(path), (*within, path))
+            else:
+                yield f"-{kind} {shlex.quote(path)}"
 
 
 def _flock(lock: int, how: int) -> None:
@@ -144,12 +187,16 @@ def _open_lock(path: str) -> int:
     return lock
 
 
-def _make(folder: str, python: str, requirements: str, uv: str) -> None:
+def _make(folder: str, python: str, text: str, code: str, uv: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     begun = time.monotonic()
     print(_("pai: installing the requirements …"), flush=True)
+    os.makedirs(folder)
+    path = os.path.join(folder, "requirements.txt")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
     try:
-        (_make_with_uv if uv else _make_with_pip)(folder, python, requirements, uv)
+        _install(folder, python, path, code, uv)
     except subprocess.CalledProcessError:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -159,32 +206,32 @@ def _make(folder: str, python: str, requirements: str, uv: str) -> None:
 def key(requirements: str, image: str = "", folder: str = "") -> str:
     """Return the folder name of an environment for requirements, this interpreter and an image. Files that the
     requirements name by a path, here or in `folder`, count with their content."""
-    words = filter(None, (requirements, sys.executable, sys.version, image, *_contents(requirements, folder, set())))
+    text = _expanded(requirements)
+    contents = list(_contents(text, folder))
+    # Paths are relative to the folder, and an editable package is imported from it.
+    words = filter(None, (text, sys.executable, sys.version, image, *contents, folder if contents else ""))
     return hashlib.sha256("\0".join(words).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-_LOCAL = re.compile(r"\s*(?:(-[rce]|--requirement|--constraint|--editable)[\s=]*|[^\s#@]+\s*@\s*)?([^\s;#\[]+)")
+_LOCAL = re.compile(r"\s*(?:(-[cef]|--editable)[\s=]*|[^\s#@]+\s*@\s*)?(?:'([^']+)'|([^\s;#\[]+))")
+_PACKAGE = re.compile(r"[^/]+\.(whl|zip|tgz|tar(\.\w+)?)")
 _METADATA = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
 
 
-def _contents(requirements: str, folder: str, seen: set[str]) -> Iterator[str]:
-    """Yield digests of the files that requirements name by a path: packages, folders of packages, and other files of
-    requirements. Of an editable folder, which is imported in place, only the metadata counts."""
-    for option, word in filter(
-        None, (match and match.groups() for match in map(_LOCAL.match, requirements.splitlines()))
-    ):
-        path = re.sub("^file:(//)?", "", word)
-        if not option and "/" not in path and path != ".":
+def _contents(requirements: str, folder: str) -> Iterator[str]:
+    """Yield digests of the files that requirements name by a path: packages, folders of packages, and constraints. Of
+    an editable folder, which is imported in place, only the metadata counts."""
+    for option, quoted, word in (match.groups() for match in map(_LOCAL.match, requirements.splitlines()) if match):
+        path = quoted or re.sub("^file:(//)?", "", word)
+        if not option and "/" not in path and path != "." and not _PACKAGE.fullmatch(path):
             continue
-        path = next(filter(os.path.exists, (os.path.join(folder, path), path)), "")
+        path = os.path.join(folder, path)
         if os.path.isfile(path):
             yield _digest(path)
-            if option in ("-r", "-c", "--requirement", "--constraint") and path not in seen:
-                with open(path, encoding="utf-8", errors="replace") as file:
-                    yield from _contents(file.read(), os.path.dirname(path), seen | {path})
-        elif path:
+        elif os.path.isdir(path):
             editable = option in ("-e", "--editable")
-            found = [os.path.join(path, name) for name in _METADATA] if editable else _files_below(path)
+            names = _METADATA if editable else sorted(filter(_PACKAGE.fullmatch, os.listdir(path)))
+            found = [os.path.join(path, name) for name in names] if option else _files_below(path)
             yield from (f"{os.path.relpath(file, path)} {_digest(file)}" for file in found if os.path.isfile(file))
 
 
@@ -204,7 +251,7 @@ def _digest(path: str) -> str:
 
 def satisfied(requirements: str) -> bool:
     """Return whether this interpreter certainly has all required packages."""
-    lines = [line.split(" #")[0].strip() for line in requirements.splitlines()]
+    lines = [_expanded(line) for line in _lines(requirements)]
     try:
         from packaging import requirements as packaging
     except ImportError:
@@ -213,7 +260,7 @@ def satisfied(requirements: str) -> bool:
         except ImportError:
             return False
     try:
-        return all(_has(packaging.Requirement(line)) for line in lines if line and not line.startswith("#"))
+        return all(_has(packaging.Requirement(line)) for line in lines)
     except packaging.InvalidRequirement:
         return False  # A path, URL or option, for the installer.
 
@@ -231,46 +278,19 @@ def _has(requirement) -> bool:  # type: ignore[no-untyped-def]  # packaging may 
         return False
 
 
-def _make_with_uv(folder: str, python: str, requirements: str, uv: str) -> None:
-    subprocess.run([uv, "venv", "-q", "--no-project", "--python", sys.executable, folder], check=True)
+def _install(folder: str, python: str, requirements: str, code: str, uv: str) -> None:
+    venv = [sys.executable, "-m", "venv", "--without-pip"]
+    if uv:
+        venv = [uv, "venv", "-q", "--no-project", "--allow-existing", "--python", sys.executable]
+    subprocess.run([*venv, folder], check=True)
     _add_parent_packages(folder)
-    install = [uv, "pip", "install", "--python", python, "-r", requirements]
-    # Hard links do not work across the mounts of a job's /ml.
-    environment = {"UV_LINK_MODE": "copy", **os.environ}
-    # Packages in uv's cache need no network, which is faster and works offline.
-    quick = subprocess.run([*install, "-q", "--offline"], check=False, stderr=subprocess.DEVNULL, env=environment)
-    if quick.returncode != 0:
-        subprocess.run(install, check=True, env={**_pip_settings(), **environment})
-
-
-def _pip_settings() -> dict[str, str]:
-    """Return pip's configuration (mirror, certificate) as environment variables of uv."""
-    config = subprocess.run(
-        [sys.executable, "-m", "pip", "config", "list"], check=False, capture_output=True, text=True
-    )
-    variables: dict[str, str] = {}
-    # Variables take precedence over files, but are listed first.
-    for line in sorted(config.stdout.splitlines(), key=lambda text: text.startswith(":env:")):
-        key, _equals, value = line.partition("=")
-        if variable := _UV_VARIABLES.get(key.rpartition(".")[2]):
-            variables[variable] = " ".join(str(ast.literal_eval(value)).split())
-    return variables
-
-
-_UV_VARIABLES = {
-    "index-url": "UV_DEFAULT_INDEX",
-    "extra-index-url": "UV_INDEX",
-    "find-links": "UV_FIND_LINKS",
-    "trusted-host": "UV_INSECURE_HOST",
-    "cert": "SSL_CERT_FILE",
-}
-
-
-def _make_with_pip(folder: str, python: str, requirements: str, uv: str) -> None:
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
-    _add_parent_packages(folder)
-    pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check", "install"]
-    subprocess.run([*pip, "--progress-bar", "off", "-r", requirements], check=True)
+    with_uv = [sys.executable, "-I", os.path.join(_FOLDER, "uv_install.py"), uv, python, requirements]
+    exit_code = subprocess.run(with_uv, check=False, cwd=code).returncode if uv else FOR_PIP
+    if exit_code == FOR_PIP:
+        pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check", "install"]
+        subprocess.run([*pip, "--progress-bar", "off", "-r", requirements], check=True, cwd=code)
+    elif exit_code:
+        raise subprocess.CalledProcessError(exit_code, with_uv)
 
 
 def _add_parent_packages(folder: str) -> None:
@@ -322,34 +342,12 @@ def write_shims(folder: str, python: str, packages: str, uv: str) -> None:
     os.makedirs(os.path.join(packages, "site"), exist_ok=True)
     words = [python, "-I", os.path.abspath(__file__), "pip=" + packages, "uv=" + uv, "--"]
     for name, other, command in (("python", "python3", [python]), ("pip", "pip3", words)):
-        _write_script(folder, name, "exec %s" % " ".join(map(shlex.quote, command)))
+        write_script(folder, name, "exec %s" % " ".join(map(shlex.quote, command)))
         if not os.path.exists(os.path.join(folder, other)):
             os.symlink(name, os.path.join(folder, other))
 
 
-def write_guards(folder: str) -> None:
-    """Write the installed `conda` and `mamba` commands into a folder. They refuse to change an environment, which is
-    that of the user's kernel."""
-    for name in ("conda", "mamba", "micromamba"):
-        path = shutil.which(name)
-        if path:
-            verbs = "|".join('*" %s "*' % verb for verb in CHANGES)
-            text = shlex.quote(refusal(name))
-            guard = 'case " $* " in %s) echo %s >&2; exit 1;; esac\n' % (verbs, text)
-            _write_script(folder, name, guard + "exec " + shlex.quote(path))
-
-
-CHANGES = ("install", "remove", "uninstall", "update", "upgrade")
-
-
-def refusal(command: str) -> str:
-    """Return the message for a command that would change the environment of the user's kernel."""
-    return _("pai: `{command}` would change the environment of your kernel. Pass --requirement instead.").format(
-        command=command
-    )
-
-
-def _write_script(folder: str, name: str, line: str) -> None:
+def write_script(folder: str, name: str, line: str) -> None:
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, name)
     with open(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o755), "w", encoding="utf-8") as file:

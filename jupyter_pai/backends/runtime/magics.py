@@ -23,7 +23,7 @@ from ...core.i18n import _
 from ...source.dataframes import is_frame, save_frame
 from ...source.entry_point import default_entry_point, interpreter_of, locate
 from ...source.magic_line import cell_line, split_options, words_of
-from . import launcher
+from . import conda
 from .in_place import InPlaceJob
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def _guarded(shell: InteractiveShell, name: str) -> Callable[[str], object]:
     original = cast(Any, shell).find_line_magic(name)
 
     def guarded(line: str) -> object:
-        if {*launcher.CHANGES} & {*line.split()} or original is None:
-            raise Conflict(launcher.refusal(name))
+        if {*conda.CHANGES} & {*line.split()} or original is None:
+            raise Conflict(conda.refusal(name))
         return original(line)
 
     return guarded

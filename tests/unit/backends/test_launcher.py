@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_pai.backends.runtime import launcher
+from jupyter_pai.backends.runtime import launcher, uv_install
 
 LAUNCHER = Path(launcher.__file__)
 
@@ -53,6 +53,8 @@ def test_environment_key_depends_on_the_requirements() -> None:
         ("-rmore/base.txt", "more/base.txt"),
         ("--requirement more/nested.txt", "more/base.txt"),
         ("-c constraints.txt", "constraints.txt"),
+        ("ours.whl", "ours.whl"),
+        ("--find-links=./more", "more/ours.whl"),
     ],
 )
 def test_environment_key_depends_on_local_files(tmp_path: Path, line: str, path: str) -> None:
@@ -60,16 +62,28 @@ def test_environment_key_depends_on_local_files(tmp_path: Path, line: str, path:
     (tmp_path / path).write_text("rich")
     (tmp_path / "more").mkdir(exist_ok=True)
     (tmp_path / "more/nested.txt").write_text("-r base.txt\n-r nested.txt\n")
-    line = line.format(folder=tmp_path)
-    keys = [launcher.key(f"rich\n{line}\n", folder=str(tmp_path)) for _ in range(2)]
+    (tmp_path / "requirements.txt").write_text(f"rich\n{line.format(folder=tmp_path)}\n")
+    keys = [key_of(tmp_path) for _ in range(2)]
     (tmp_path / path).write_text("rich<99")
-    assert keys == [keys[0]] * 2 != [launcher.key(f"rich\n{line}\n", folder=str(tmp_path))] * 2
+    assert keys == [keys[0]] * 2 != [key_of(tmp_path)] * 2
+
+
+def key_of(code: Path) -> str:
+    return launcher.key(launcher.merged("", str(code)), folder=str(code))
+
+
+def test_environment_key_depends_on_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "requirements.txt").write_text("rich==${RICH}\n")
+    monkeypatch.setenv("RICH", "1")
+    first = key_of(tmp_path)
+    monkeypatch.setenv("RICH", "2")
+    assert key_of(tmp_path) != first
 
 
 def test_environment_key_is_the_same_for_other_code(tmp_path: Path) -> None:
     (tmp_path / "rich").mkdir()
     (tmp_path / "pyproject.toml").write_text("[project]")
-    for line in ("-e .", "rich", "rich @ https://example.com/rich.whl", "-r missing.txt"):
+    for line in ("-e .", "rich", "rich @ https://example.com/rich.whl", "-r missing.txt", "-f ."):
         (tmp_path / "rich/code.py").write_text("1")
         before = launcher.key(line, folder=str(tmp_path))
         (tmp_path / "rich/code.py").write_text("2")
@@ -94,7 +108,10 @@ def test_search_path_begins_with_shims_and_interpreter() -> None:
 
 def launch(tmp_path: Path, requirements: str, command: str, uv: str) -> subprocess.CompletedProcess[str]:
     (tmp_path / "requirements.txt").write_text(requirements)
+    code = tmp_path / "code"
+    code.mkdir(exist_ok=True)
     words = [
+        f"code={code}",
         f"requirements={tmp_path}/requirements.txt",
         f"environments={tmp_path}/environments",
         f"shims={tmp_path}/bin",
@@ -131,7 +148,7 @@ def test_environment_is_created_once_and_sees_parent_packages(tmp_path: Path, wi
     uv = find_uv() if with_uv else ""
     first = launch(tmp_path, requirements, command, uv)
     assert first.returncode == 0, first.stderr + first.stdout
-    environment = tmp_path / "environments" / launcher.key(requirements)
+    environment = tmp_path / "environments" / launcher.key(requirements, folder=f"{tmp_path}/code")
     assert first.stdout.splitlines()[-1] == f"7 {environment}"
     assert "installing" in first.stdout
     second = launch(tmp_path, requirements, command, uv)
@@ -158,6 +175,6 @@ def test_index_of_a_variable_precedes_that_of_a_file(tmp_path: Path, monkeypatch
     config.write_text("[global]\nindex-url = https://file.example/simple\ntrusted-host = file.example\n")
     monkeypatch.setenv("PIP_CONFIG_FILE", str(config))
     monkeypatch.setenv("PIP_INDEX_URL", "https://variable.example/simple")
-    settings = launcher._pip_settings()
+    settings = uv_install.pip_settings()
     assert settings["UV_DEFAULT_INDEX"] == "https://variable.example/simple"
     assert settings["UV_INSECURE_HOST"] == "file.example"

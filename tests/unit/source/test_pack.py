@@ -108,6 +108,67 @@ def test_gitignore_excludes_what_git_ignores(tmp_path_factory: pytest.TempPathFa
     assert sorted({*listed.split(), "train.py"}) == [path for path in packed if not path.endswith("/")]
 
 
+BYTE_NAMES = [
+    b"data.csv",
+    b"caf\xe9",
+    b"caf\xc3\xa9",
+    b"cr",
+    b"a\x0cb",
+    b"a\x85b",
+    b"u\xe2\x80\xa8v",
+    b"sp",
+    b"sp ",
+    b"z",
+]
+LINES = [
+    *(
+        b"data.csv",
+        b"caf\xe9",
+        b"caf\xc3\xa9",
+        b"cr\r",
+        b"a\x0cb",
+        b"a\x85b",
+        b"u\xe2\x80\xa8v",
+        b"sp ",
+        b"sp\\ ",
+        b" ",
+        b"*\0",
+    ),
+    *(b"# comment", b"!data.csv", b"!", b"data.csv\\", b"\\", b"[y-b]", b"[", b"!\\", b"z\rz", "*\n".encode("utf-16")),
+]
+
+
+@given(st.sampled_from([b"", b"\xef\xbb\xbf"]), st.lists(st.sampled_from(LINES), max_size=5))
+@settings(max_examples=50)
+def test_gitignore_is_read_as_bytes(tmp_path_factory: pytest.TempPathFactory, mark: bytes, lines: list[bytes]) -> None:
+    folder = tmp_path_factory.mktemp("repository")
+    for name in BYTE_NAMES:
+        (folder / os.fsdecode(name)).write_bytes(b"")
+    (folder / ".gitignore").write_bytes(mark + b"\n".join(lines))
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    command = ["git", "ls-files", "--others", "--exclude-standard", "-z"]
+    listed = subprocess.run(command, cwd=folder, capture_output=True, check=True).stdout
+    packed = paths(folder, files={"train.py": ""})
+    assert packed == sorted([*map(os.fsdecode, listed.split(b"\0")[:-1]), "train.py"])
+    for why in left_out(folder, files={"train.py": ""}).values():
+        why.encode()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_paiignore_may_have_a_byte_order_mark(folder: Path, encoding: str) -> None:
+    fill(folder, "a.py", "数据/x.csv")
+    (folder / ".paiignore").write_text("数据/\r\n", encoding, newline="")
+    assert left_out(folder)["数据/"] == ".paiignore: 数据/"
+
+
+@pytest.mark.parametrize("field", ["include", "exclude"])
+def test_invalid_pattern_is_named(folder: Path, field: str) -> None:
+    fill(folder, "a.py")
+    with pytest.raises(SourceError, match=r"Invalid pattern `data\\`") as error:
+        paths(folder, **{field: ["*.csv", "data\\"]})
+    assert error.value.details["faults"] == {f"source.{field}": str(error.value)}
+
+
 @pytest.mark.parametrize("name", [".gitignore", ".paiignore"])
 def test_list_of_files_to_include_holds_in_subfolders(folder: Path, name: str) -> None:
     fill(folder, "a.py", "sub/b.py", "sub/c.bin", ".git/hooks/d.py", "__pycache__/e.py")
