@@ -65,9 +65,9 @@ class CopyView(TypedDict):
     """A transfer of `files` files between `uri` and a local folder: `done` of `bytes` bytes so far.
 
     `verb` is the direction: `get` downloads, `put` uploads, `remove` deletes, `move` renames to the URI `folder`,
-    `bring` stages the inputs of a job, `upload` receives a file from the browser. `left_out` counts unreadable files.
-    `place` is the folder's path below the folder that JupyterLab shows; null outside of it. `job` and `channel` are
-    empty unless the files are a job's.
+    `bring` stages the inputs of a job, `upload` receives a file from the browser. `left_out` counts unreadable files,
+    and `skipped` has the first 20 of them, with their reasons. `place` is the folder's path below the folder that
+    JupyterLab shows; null outside of it. `job` and `channel` are empty unless the files are a job's.
     """
 
     id: str
@@ -81,6 +81,7 @@ class CopyView(TypedDict):
     bytes: int
     done: int
     left_out: int
+    skipped: list[str]
     status: Literal["waiting", "running", "done", "failed", "cancelled"]
     error: dict[str, Any] | None
 
@@ -114,16 +115,15 @@ async def outputs(
     limit: Annotated[int, "Maximum number of files of each channel, up to 500.", range(1, 501)] = 100,
     offset: Annotated[int, "Number of files to skip."] = 0,
 ) -> Annotated[Json, Schema(OutputsReply)]:
-    """List the output files of a job by channel."""
+    """List the output files of a job by channel. Channels without files are last."""
     page = Page(match, sort, order, limit, offset)
     uris = {channel: channel_uri(job, channel)} if channel else job.outputs
-    return {
-        "channels": [
-            {"name": name, "place": context.relative(path_of(uri))}
-            | await asyncio.to_thread(channels.describe, context.service.storages, job, name, page)
-            for name, uri in uris.items()
-        ]
-    }
+    described = [
+        {"name": name, "place": context.relative(path_of(uri))}
+        | await asyncio.to_thread(channels.describe, context.service.storages, job, name, page)
+        for name, uri in uris.items()
+    ]
+    return {"channels": sorted(described, key=lambda one: one["count"] == 0)}
 
 
 @endpoint("GET", "/jobs/{job}/outputs/{channel}")

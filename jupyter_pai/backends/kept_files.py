@@ -1,17 +1,22 @@
-"""Limits for the files that a job writes beside its code, which remote backends keep."""
+"""Limits for the files that a job writes beside its code, which remote backends keep, and the note on links that no
+backend can keep."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import Field
 
 from ..config.settings import ProfileSettings
-from ..core.i18n import N_
+from ..core.i18n import N_, _
 from ..core.text import parse_size
 from ..jobs.spec import SIZE
 
-__all__ = ["KeptFiles", "KeptFilesSettings"]
+__all__ = ["KeptFiles", "KeptFilesSettings", "note_on_links"]
+
+# Links that a note names.
+_MOST_LINKS = 10
 
 
 @dataclass(frozen=True)
@@ -38,3 +43,10 @@ class KeptFilesSettings(ProfileSettings):
     @property
     def kept_files(self) -> KeptFiles:
         return KeptFiles(parse_size(self.files_limit or "0"), self.files_time_limit)
+
+
+def note_on_links(links: Sequence[str] = ()) -> str:
+    """Return the note on links in outputs of a job that lead out of their channel, with the first of them."""
+    text = _("Links that lead out of their output channel are not valid in a download or a resumed job:")
+    named = [*links[:_MOST_LINKS], *(["…"] if len(links) > _MOST_LINKS else [])]
+    return " ".join([text, ", ".join(named)]).rstrip()

@@ -229,7 +229,8 @@ def finish_copy(
     progress: Callable[[int, int], object] | None = None,
 ) -> dict[str, Any]:
     """Wait for a transfer and return its final state. `call` calls a verb of the engine with a transfer's id;
-    `progress` receives the bytes copied so far and in total. An interrupt cancels the transfer.
+    `progress` receives the bytes copied so far and in total. An interrupt cancels the transfer. Skipped files are named
+    on standard error.
 
     Raises:
         PaiError: the error with which the transfer ended.
@@ -249,6 +250,11 @@ def finish_copy(
             call("cancel_copy", number)
         raise
     if copy["status"] == "done":
+        skipped = copy.get("skipped", ())  # A server of an earlier version names none.
+        for text in skipped:
+            print_line(_("Skipped: {file}").format(file=text), sys.stderr)
+        if more := copy.get("left_out", 0) - len(skipped):
+            print_line(_("Skipped {n} unreadable files.").format(n=more), sys.stderr)
         return copy
     raise PaiError.from_json(copy["error"] or {"message": _("The copy was ended."), "code": "Conflict"})
 

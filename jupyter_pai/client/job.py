@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..core.errors import JobFailed, ServerUnreachable
+from ..core.errors import ServerUnreachable
+from ..core.file_uri import path_of
 from ..core.i18n import _
-from ..core.text import printable
 from ..jobs.events import MetricPoint
 from ..jobs.metrics.points import Metrics
 from . import summary
@@ -242,15 +242,24 @@ class JobHandle:
         host."""
         self._call("delete", force=force)
 
-    def files(self, channel: str = "model") -> list[dict[str, Any]]:
-        """Return the current files of an output channel: path, bytes, modified (seconds since the epoch), and problem
-        for an unreadable file."""
-        files: list[dict[str, Any]] = []
-        while True:
-            page = self._call("outputs", channel=channel, limit=_PAGE, offset=len(files))["channels"][0]
+    def files(self, channel: str = "") -> list[dict[str, Any]]:
+        """Return the current files of an output channel, or of all: channel, path, bytes, modified (seconds since the
+        epoch), and problem for an unreadable file."""
+        listed = self._call("outputs", channel=channel, limit=_PAGE)["channels"]
+        return [{"channel": one["name"]} | file for one in listed for file in self._all_files(one)]
+
+    def _all_files(self, channel: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return all files of a channel, of which the first are known."""
+        files, page = [*channel["files"]], channel
+        while page["files"] and len(files) < page["count"]:
+            page = self._call("outputs", channel=channel["name"], limit=_PAGE, offset=len(files))["channels"][0]
             files += page["files"]
-            if not page["files"] or len(files) >= page["count"]:
-                return files
+        return files
+
+    def filled_outputs(self) -> dict[str, str]:
+        """Return the URIs of the output channels that have files, or cannot be read, by name."""
+        channels = self._call("outputs", limit=1)["channels"]
+        return {one["name"]: one["uri"] for one in channels if one["count"] or one["problem"]}
 
     def read_file(self, path: str, channel: str = "model") -> bytes:
         """Return the bytes of a file in an output channel."""
@@ -316,7 +325,11 @@ class JobHandle:
     def _view(self) -> summary.View:
         info, metrics = self.info, self._call("metrics", points=_POINTS)["metrics"]
         is_single = max(info["spec"]["instance_count"], len(info.get("instances", ()))) < 2
-        return summary.View(info, self.tail(), metrics, [] if is_single else self.instances())
+        instances = [] if is_single else self.instances()
+        # A remote storage is not listed, since that may take long.
+        is_listed = info["status"] in _ENDED and all(map(path_of, info["outputs"].values()))
+        outputs = self.filled_outputs() if is_listed else None
+        return summary.View(info, self.tail(), metrics, instances, outputs)
 
     def __repr__(self) -> str:
         return summary.line(self._current())
@@ -341,21 +354,6 @@ class JobHandle:
         return bundle | widget_part(self.widget, bundle["text/plain"], embedded=self._client.embedded)
 
 
-def job_failed(handle: JobHandle) -> JobFailed:
-    """Return the error for an awaited job that did not succeed: reason, fix and last lines of the log."""
-    info = handle.info
-    tail = handle.tail()
-    lines = "\n".join(printable(tail, _TAIL_LINES))
-    status = summary.status_word(info["status"])
-    reason = info["reason"] or _("The status is {status}.").format(status=status)
-    message = _("Job {job} ({name}) {status}: {reason}").format(
-        job=info["id"], name=info["name"], status=status, reason=reason
-    )
-    text = f"{message}\n{lines}\n" if lines else message
-    ended = {name: info[name] for name in ("fix", "status", "exit_code")}
-    return JobFailed(text, job_id=info["id"], reason=reason, tail=tail, **ended)
-
-
 def wait_for_success(
     handle: JobHandle,
     stop: str,
@@ -378,7 +376,7 @@ def wait_for_success(
         raise
     if handle.status not in allowed:
         with parameter_names():
-            raise job_failed(handle)
+            raise summary.job_failed(handle.info, handle.tail())
     return handle
 
 

@@ -11,6 +11,7 @@ from datetime import datetime
 from html import escape
 from typing import Any
 
+from ..core.errors import JobFailed
 from ..core.i18n import _, ngettext
 from ..core.text import plain, printable
 
@@ -19,19 +20,22 @@ _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 32
 # Characters per cell of free text in a table.
 _CELL = 60
+# Lines of a log in an error.
+_TAIL_LINES = 20
 # Instances in a summary, and characters of one.
 _INSTANCES, _LINE = 20, 200
 
 
 @dataclass(frozen=True)
 class View:
-    """The data of a summary: a job as JSON, the end of its log, the reply of `metrics`, and instances if there are
-    several."""
+    """The data of a summary: a job as JSON, the end of its log, the reply of `metrics`, instances if there are several,
+    and the URIs of the outputs that have files; None if they are unknown."""
 
     job: Mapping[str, Any]
     tail: str = ""
     metrics: Mapping[str, Any] = field(default_factory=dict)
     instances: Sequence[Mapping[str, Any]] = ()
+    outputs: Mapping[str, str] | None = None
 
 
 def status_word(status: str) -> str:
@@ -75,6 +79,19 @@ def still_running(job: Mapping[str, Any], command: str) -> str:
     """Return the message for a user who stopped waiting for a job; `command` stops the job."""
     text = _("Job {job} is still running. To stop it: {command}").format(job=job["id"], command=command)
     return text + "\n" + _("You are billed until it ends.") if job.get("paid") else text
+
+
+def job_failed(job: Mapping[str, Any], tail: str) -> JobFailed:
+    """Return the error for an awaited job that did not succeed: reason, fix and last lines of the log."""
+    lines = "\n".join(printable(tail, _TAIL_LINES))
+    status = status_word(job["status"])
+    reason = job["reason"] or _("The status is {status}.").format(status=status)
+    message = _("Job {job} ({name}) {status}: {reason}").format(
+        job=job["id"], name=job["name"], status=status, reason=reason
+    )
+    text = f"{message}\n{lines}\n" if lines else message
+    ended = {name: job[name] for name in ("fix", "status", "exit_code")}
+    return JobFailed(text, job_id=job["id"], reason=reason, tail=tail, **ended)
 
 
 def duration(job: Mapping[str, Any], now: float | None = None) -> str:
@@ -132,12 +149,12 @@ def _facts(view: View) -> list[tuple[str, str]]:
         (_("fix"), job.get("fix")),
     )
     parameters = [(name, value[:200]) for name, value in job["output_parameters"].items()]
-    outputs = (
-        (_("model"), job["outputs"].get("model") if job["status"] == "succeeded" else ""),
-        (_("notebook"), job["outputs"].get("notebook")),
-        *((_("note"), note) for note in job["notes"]),
-    )
-    shown = [*(fact for fact in facts if fact[1]), *parameters, *(output for output in outputs if output[1])]
+    outputs = view.outputs
+    if outputs is None:
+        likely = ("model", "notebook") if job["status"] == "succeeded" else ("notebook",)
+        outputs = {name: job["outputs"][name] for name in likely if name in job["outputs"]}
+    notes = [(_("note"), note) for note in job["notes"]]
+    shown = [*(fact for fact in facts if fact[1]), *parameters, *outputs.items(), *notes]
     return [(plain(name), plain(value)) for name, value in (*shown, *_instances(view.instances))]
 
 

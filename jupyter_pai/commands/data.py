@@ -82,8 +82,6 @@ def _show_copy(ctx: CommandContext, options: Options, copy: dict[str, Any], targ
         return
     text = ngettext("{n} file, {size}: {place}", "{n} files, {size}: {place}", copy["files"])
     ctx.console.print(text.format(n=copy["files"], size=show_size(copy["bytes"]), place=target))
-    if copy["left_out"]:
-        ctx.console.print(_("Skipped {n} unreadable files.").format(n=copy["left_out"]))
 
 
 def _mv(ctx: CommandContext, options: Options) -> None:

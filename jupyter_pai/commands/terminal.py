@@ -132,10 +132,8 @@ def _print_details(console: Console, job: JobHandle, *, waited: bool) -> None:
     if waited:
         for name, value in info["output_parameters"].items():
             console.print(f"{name}: {value}")
-        if info["status"] == "succeeded" and "model" in info["outputs"]:
-            console.print(_("model: {uri}").format(uri=info["outputs"]["model"]))
-        if "notebook" in info["outputs"]:
-            console.print(_("notebook: {uri}").format(uri=info["outputs"]["notebook"]))
+        for name, uri in job.filled_outputs().items():
+            console.print(f"{name}: {uri}")
     else:
         console.print(
             _("To follow: jupyter pai logs {job} --follow   To stop: jupyter pai stop {job}").format(job=job.id)

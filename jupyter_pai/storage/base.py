@@ -32,7 +32,8 @@ class File(NamedTuple):
     """A file in a storage: path below the requested URI, size in bytes, modification time in seconds since 1970.
 
     `problem` is the reason that it cannot be read, otherwise empty. `version` changes with the content, as far as the
-    storage can tell. The path of a folder ends with ``/``.
+    storage can tell. The path of a folder ends with ``/``. `link` is set for a link to a folder below the requested
+    URI, which is not read but downloaded as a link: the path of that folder, relative to that of the link.
     """
 
     path: str
@@ -40,6 +41,7 @@ class File(NamedTuple):
     modified: float = 0.0
     problem: str = ""
     version: str = ""
+    link: str = ""
 
     @property
     def is_folder(self) -> bool:
@@ -317,6 +319,9 @@ class Storage(ABC):
         """Download files into a staging folder, one by one. Overridden by remote storages to download in parallel."""
         done, whole = 0, sum(file.size for file in files)
         for file in files:
+            if file.link:
+                staging.link(file.path, file.link)
+                continue
             with self.open(uri, file.path) as source:
                 for piece in staging.write(file.path, _pieces(source), source.file.modified, source.mode):
                     done += piece
@@ -324,14 +329,14 @@ class Storage(ABC):
                         progress(done, max(whole, done))
 
     def chosen(self, uri: str, files: Sequence[str] | None = None) -> Sequence[File]:
-        """Return the files with these paths, or all readable files.
+        """Return the files with these paths, or all readable files and links to folders.
 
         Raises:
             NotFound: if a file does not exist or cannot be read.
         """
         there = {file.path: file for file in self.list(uri)}
         if files is None:
-            return [file for file in there.values() if not file.problem]
+            return [file for file in there.values() if file.link or not file.problem]
         for path in files:
             if path not in there:
                 raise NotFound(_("File not found: `{path}`.").format(path=path))

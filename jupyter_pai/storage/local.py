@@ -337,10 +337,12 @@ def _file(path: str, status: os.stat_result) -> File:
 def _entry(top: str, place: int, path: str, entry: os.DirEntry[str], name: str = "") -> Iterator[File]:
     """Yield a file, or a folder if `name` ends with a slash. Other entries get a problem. `place` is the open folder
     `top`."""
+    inner = ""
     try:
         status = entry.stat(follow_symlinks=False)
         if stat.S_ISLNK(status.st_mode):
-            with beneath.open_parent(_inside(top, path), below=place) as (folder, target):
+            inner = _inside(top, path)
+            with beneath.open_parent(inner, below=place) as (folder, target):
                 status = os.stat(target, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         if entry.is_symlink():
@@ -353,6 +355,8 @@ def _entry(top: str, place: int, path: str, entry: os.DirEntry[str], name: str =
         yield _file(path, status)
     elif name.endswith("/"):
         yield File(name, 0, status.st_mtime)
+    elif stat.S_ISDIR(status.st_mode):
+        link = os.path.relpath(inner, os.path.dirname(path) or ".")
+        yield File(path, 0, status.st_mtime, _("a link to a folder"), link=link)
     else:
-        folder = stat.S_ISDIR(status.st_mode)
-        yield File(path, 0, status.st_mtime, _("a link to a folder") if folder else _("not a regular file"))
+        yield File(path, 0, status.st_mtime, _("not a regular file"))

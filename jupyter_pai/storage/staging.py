@@ -205,6 +205,19 @@ class Staging:
                 os.utime(file.fileno(), (modified, modified))
         self.paths.append(path)
 
+    def link(self, path: str, target: str) -> None:
+        """Create a link to a folder of the copy. `target` is relative to the folder of the link.
+
+        Raises:
+            EngineError: if it cannot be created.
+        """
+        with (
+            write_errors(self.folder / path),
+            beneath.open_parent(path, below=self._place, create=True) as (place, name),
+        ):
+            os.symlink(target, name, dir_fd=place)
+        self.paths.append(path)
+
     def write_resumable(
         self, path: str, key: str, pieces: Callable[[bytes | mmap], Iterable[bytes]], modified: float
     ) -> Iterator[int]:

@@ -34,7 +34,15 @@ from ..support import containers, node_scripts
 SEEDS = ROOT / "tests/integration/sdk/code"
 # Programs of the smallest container, and those of one for Python scripts.
 SMALLEST = ["/bin/sh", "/bin/tar", "/bin/gzip", "/bin/mkdir", "/bin/ln"]
-FURTHER = ["/bin/cat", "/bin/sleep", "/usr/bin/base64", "/usr/bin/mktemp", "/usr/bin/setsid", "/bin/ls"]
+FURTHER = [
+    "/bin/cat",
+    "/bin/sleep",
+    "/usr/bin/base64",
+    "/usr/bin/mktemp",
+    "/usr/bin/setsid",
+    "/bin/ls",
+    "/usr/bin/readlink",
+]
 # Another user may not have the permission to read this environment.
 OWN = ["dash", "bash", "container"]
 KINDS = [*OWN, "user"]
@@ -228,10 +236,11 @@ def _is_new(path: Path) -> bool:
 
 
 def test_failure_keeps_outputs_and_exit_code(machine: Machine) -> None:
-    command = "echo 1 >/ml/output/model/m; echo 2 >new; mkdir -p /ml/output/output_parameters; exit 9"
+    command = "echo 1 >/ml/output/model/m; ln -s /ml/output/model/m /ml/output/model/last; echo 2 >new; "
+    command += "mkdir -p /ml/output/output_parameters; exit 9"
     code, output = machine.run(script(job(command), machine.site))
     assert (code, reports(output)) == (9, {"exit_code": 9})
-    assert (machine.shared / "outputs/model/m").read_text() == "1\n"
+    assert (machine.shared / "outputs/model/last").read_text() == "1\n"
     assert (machine.shared / "outputs/files/new").read_text() == "2\n"
 
 

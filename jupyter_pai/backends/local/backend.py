@@ -26,6 +26,7 @@ from ...jobs.spec import JobSpec
 from ...jobs.state_dir import Home, JobFolder, state_errors
 from ..base import Backend, Caller, Capability, Finding, Prepared, Submission, parse_options
 from ..check import Check
+from ..kept_files import note_on_links
 from ..reports import NEVER_STARTED, Report
 from ..resources import InstanceType, Quota
 from . import checks, container, interpreter, orphans, process, resources, working_files
@@ -311,10 +312,11 @@ def _cut_short(folder: JobFolder, is_stopped: bool, started_at: object) -> Repor
 
 
 def _completed(folder: JobFolder, report: Report) -> Report:
-    """End the remaining processes of a finished job and keep its files. Return the report with a text about them."""
+    """End the remaining processes of a finished job and keep its files. Return the report with texts about both."""
     left = _end_orphans(folder)
-    working_files.keep(folder)
-    return replace(report, reason=report.reason + " " + left) if left else report
+    lost = working_files.keep(folder)
+    report = replace(report, reason=report.reason + " " + left) if left else report
+    return replace(report, notes=(*report.notes, note_on_links(lost))) if lost else report
 
 
 def _end_orphans(folder: JobFolder) -> str:

@@ -1,5 +1,5 @@
 """The files that a job writes beside its code: in the folder of the code, and in folders beside that, such as
-``../results``. At its end, they become the output channel `files`.
+``../results``. At its end, they become the output channel `files`, and the links in all outputs are made relative.
 
 Neither the working folder nor the channel is reached by a link: a job in a container could replace folders by links to
 files outside of the container.
@@ -8,6 +8,7 @@ files outside of the container.
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import shutil
@@ -15,9 +16,11 @@ from collections.abc import Container, Iterator, Mapping
 
 from ...core import contract
 from ...core.beneath import open_file, open_folder, open_parent
+from ...core.errors import DAMAGED
 from ...jobs.spec import STORED, JobSpec
 from ...jobs.state_dir import JobFolder, read_manifest
 from ...source import archive, ignore
+from . import output_links
 from .job_folders import OUTPUT_PARAMETERS, output_folders
 
 # The folder of the channel for files beside the folder of the code whose names are taken by files in it.
@@ -25,13 +28,13 @@ _PARENT = "parent"
 _log = logging.getLogger(__name__)
 
 
-def keep(folder: JobFolder) -> None:
+def keep(folder: JobFolder) -> list[str]:
     """Link the files that a finished job wrote in its working folder into the channel, once. Files on another disk are
-    copied. Packages that the job installed for itself are removed. Never raises: a file that cannot be kept stays where
-    it is."""
+    copied. Packages that the job installed for itself are removed. Return the links in outputs that lead out of their
+    channel. Never raises: a file that cannot be kept stays where it is."""
     done = folder.path / "kept"
-    if done.exists():
-        return
+    with contextlib.suppress(*DAMAGED):
+        return [str(link) for link in json.loads(done.read_bytes() or b"[]")]
     shutil.rmtree(folder.path / "packages", ignore_errors=True)
     try:
         spec = JobSpec.model_validate_json(folder.spec.read_text("utf-8"), context=STORED)
@@ -42,9 +45,12 @@ def keep(folder: JobFolder) -> None:
             target_path = str(folder.channel(contract.FILES, channel))
             with open_folder(os.path.realpath(folder.path)) as place, open_folder(target_path) as target:
                 _keep_all(spec, packed, place, target)
-        done.touch()
+        lost = output_links.make_relative(spec, folder)
+        done.write_text(json.dumps(lost), "utf-8")
     except (OSError, ValueError) as error:
         _log.warning("Cannot keep the files that job %s wrote beside its code: %s", folder.id, error)
+        return []
+    return lost
 
 
 def _keep_all(spec: JobSpec, packed: Mapping[str, str], place: int, target: int) -> None:

@@ -204,17 +204,20 @@ class InPlaceJob:
     def delete(self, *, force: bool = False) -> None:
         """Do nothing: the outputs belong to the job that runs the notebook."""
 
-    def files(self, channel: str = "model") -> list[dict[str, Any]]:
-        """Return the current files of an output channel: path, bytes, modified (seconds since the epoch)."""
-        folder = self._folder(channel)
-        paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    def files(self, channel: str = "") -> list[dict[str, Any]]:
+        """Return the current files of an output channel, or of all: channel, path, bytes, modified (seconds since the
+        epoch)."""
+        folders = {name: self._folder(name) for name in ([channel] if channel else self.outputs)}
+        paths = [(name, path) for name, folder in folders.items() for path in sorted(folder.rglob("*"))]
         return [
             {
-                "path": path.relative_to(folder).as_posix(),
+                "channel": name,
+                "path": path.relative_to(folders[name]).as_posix(),
                 "bytes": path.stat().st_size,
                 "modified": path.stat().st_mtime,
             }
-            for path in paths
+            for name, path in paths
+            if path.is_file()
         ]
 
     def read_file(self, path: str, channel: str = "model") -> bytes:

@@ -25,7 +25,7 @@ from ...core.text import show_size
 from ...jobs.job import Job
 from ...jobs.spec import JobSpec
 from ...source import ignore
-from ..kept_files import KeptFiles
+from ..kept_files import KeptFiles, note_on_links
 from ..local.supervisor import namespaces, output_parameters
 from . import CLIENT_IN_JOB, launcher
 
@@ -114,9 +114,16 @@ def build(job: Job, place: Site | Mounted, import_paths: tuple[str, ...] = (), k
         steps += [] if place.in_container else [_part("private_root")]
     lines = [f"pai_{name}={_quoted(value)}" for name, value in variables.items()]
     keep = [_part("keep_files")] if keeps else []
-    return "\n".join(
-        [*lines, _part("messages"), *steps, *keep, _part("run_command"), _part("report_end"), _part("end")]
-    )
+    elsewhere = {} if isinstance(place, Mounted) else place.channels
+    folders = [word for name in _channels(spec) for word in (name, elsewhere.get(name, ""))]
+    links = _part("output_links") + f"make_all_relative {shlex.join(folders)}\n"
+    run = (_part("run_command"), links, _part("report_end"), _part("end"))
+    return "\n".join([*lines, _part("messages"), *steps, *keep, *run])
+
+
+def _channels(spec: JobSpec) -> list[str]:
+    """Return the output channels."""
+    return [*spec.channels, *(name for name in spec.outputs if name not in spec.channels)]
 
 
 def _part(name: str) -> str:
@@ -149,6 +156,7 @@ def _common(job: Job, spec: JobSpec, import_paths: tuple[str, ...]) -> dict[str,
         "gpus": " ".join(gpus),
         "most_text": str(output_parameters.LARGEST),
         "no_program": _("The command was not found. The image does not have:"),
+        "lost_links": note_on_links(),
         "no_tar": _("Cannot unpack the code. The image needs `sh`, and `tar` with `gzip`."),
     }
 
@@ -274,7 +282,7 @@ def _exports(spec: JobSpec, place: Site) -> Iterator[str]:
     """Yield the contract's variables, the inputs and the outputs."""
     layout = contract.Layout(_ROOT, spec.layout)
     files = {channel: _file(source) for channel, source in place.inputs.items()}
-    channels = [*spec.channels, *(name for name in spec.outputs if name not in spec.channels)]
+    channels = _channels(spec)
     variables, _left = contract.environment(layout, spec.hyperparameters, files, channels, spec.args)
     yield "export pai_root"
     for name, value in (variables | dict(spec.environment)).items():

@@ -32,6 +32,8 @@ from .storages import Location
 _THREADS = 2
 # Fields that REST does not show, or names otherwise.
 _INTERNAL = ("kind", "work", "cancelled", "targets")
+# Skipped files that a transfer names.
+_MOST_NAMED = 20
 # Finished transfers that are remembered.
 _REMEMBERED = 100
 # Bytes of a chunk, which is held in memory.
@@ -48,8 +50,8 @@ class Transfer:
     the URI in `folder`), `bring` (inputs of a job to its platform) or `upload` (a file of a browser to `uri`).
 
     `work` gets a callback for the progress, and returns the number of files. `done` and `bytes` are in bytes.
-    `left_out` counts unreadable files, such as links out of a channel. `targets` has the local files of a `get`. `job`
-    and `channel` are set for the output of a job.
+    `left_out` counts unreadable files, such as links out of a channel, and `skipped` has the first ones with the reason
+    of each. `targets` has the local files of a `get`. `job` and `channel` are set for the output of a job.
     """
 
     kind: Literal["get", "put", "remove", "move", "bring", "upload"]
@@ -59,6 +61,7 @@ class Transfer:
     bytes: int
     work: Callable[[Progress], int] = field(default=lambda _progress: 0)
     left_out: int = 0
+    skipped: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
     job: str = ""
     channel: str = ""
@@ -270,6 +273,8 @@ def plan_download(
     if not entries:
         raise nothing
     check_targets(folder, [entry.path for entry in entries], overwrite=overwrite)
+    chosen = {entry.path for entry in entries}
+    skipped = [one for one in storage.list(uri) if one.path not in chosen] if files is None else []
     return Transfer(
         "get",
         uri,
@@ -277,8 +282,9 @@ def plan_download(
         files=len(entries),
         bytes=sum(entry.size for entry in entries),
         work=lambda progress: storage.get_tree(uri, folder, files, overwrite=overwrite, progress=progress),
-        left_out=len(storage.list(uri)) - len(entries) if files is None else 0,
-        targets=tuple(str(folder / entry.path) for entry in entries),
+        left_out=len(skipped),
+        skipped=tuple(f"{one.path} ({one.problem})" for one in skipped[:_MOST_NAMED]),
+        targets=tuple(str(folder / entry.path) for entry in entries if not entry.link),
     )
 
 

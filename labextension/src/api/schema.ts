@@ -124,6 +124,7 @@ export interface ICopyView {
   readonly bytes: number;
   readonly done: number;
   readonly left_out: number;
+  readonly skipped: readonly string[];
   readonly status: 'waiting' | 'running' | 'done' | 'failed' | 'cancelled';
   readonly error: Readonly<Record<string, unknown>> | null;
 }

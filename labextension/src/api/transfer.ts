@@ -2,7 +2,7 @@
  * A transfer of files between storages, the workspace and this page: type and parser.
  */
 
-import { number, record, string } from './wire.js';
+import { list, number, record, string } from './wire.js';
 
 /** A copy to a folder: `done` of `bytes` bytes. `workspacePath` is the path of the folder below the server root. */
 export interface ITransfer {
@@ -14,6 +14,8 @@ export interface ITransfer {
   readonly bytes: number;
   readonly done: number;
   readonly leftOut: number;
+  /** The first of the files that were left out, with the reason of each. */
+  readonly skipped: readonly string[];
   readonly status: string;
   readonly error: string;
 }
@@ -31,6 +33,7 @@ export function parseTransfer(value: unknown): ITransfer {
     bytes: number(transfer['bytes']) ?? 0,
     done: number(transfer['done']) ?? 0,
     leftOut: number(transfer['left_out']) ?? 0,
+    skipped: list(transfer['skipped']).map(string),
     status: string(transfer['status']),
     error: `${string(message)} ${string(fix)}`.trim()
   };

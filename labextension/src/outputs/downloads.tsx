@@ -229,7 +229,7 @@ function outcome(transfer: ITransfer, trans: ITabProps['trans']): string {
         trans.__('Skipped %1 unreadable file.', count(leftOut)),
         trans.__('Skipped %1 unreadable files.', count(leftOut))
       );
-      return leftOut ? `${text} ${skipped}` : text;
+      return leftOut ? `${text} ${skipped} ${transfer.skipped.join('; ')}`.trim() : text;
     }
     case 'cancelled':
       return trans.__('Cancelled copying %1. Partial files were removed.', transfer.channel);

@@ -36,14 +36,18 @@ def job(cli: Cli, *words: str) -> dict[str, Any]:
     return dict(json.loads(cli("submit", *words, "--json", errors="replace").stdout))
 
 
-def test_submit_wait_prints_log_and_outputs(cli: Cli, folder: Path) -> None:
-    script(folder, "print('hello')")
+def test_submit_wait_prints_log_and_outputs_with_files(cli: Cli, folder: Path) -> None:
+    script(folder, "import os; print('hello'); open(os.environ['PAI_OUTPUT_CHECKPOINTS'] + 'c', 'w'); open('f', 'w')")
     done = cli("submit", "train.py", "--wait")
     assert done.returncode == 0, done.stderr
-    first, second, third = done.stdout.splitlines()
+    first, second, *outputs = done.stdout.splitlines()
     assert first == "hello"
     assert "succeeded" in second
-    assert third.startswith("model: file:///")
+    assert [line.partition(": file:///")[0] for line in outputs] == ["checkpoints", "files"]
+    listed = cli("outputs", "last").stdout.split()
+    assert [listed.index(name) for name in ("checkpoints", "files", "model:")] == sorted(
+        listed.index(name) for name in ("checkpoints", "files", "model:")
+    )
 
 
 def test_exit_code_is_1_for_failed_jobs_and_2_for_bad_usage(cli: Cli, folder: Path) -> None:

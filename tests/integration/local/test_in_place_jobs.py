@@ -94,7 +94,7 @@ def test_cell_has_a_job_of_its_own(
             job.download("model", "copy")
         except Exception as error:
             refused = f"{type(error).__name__}: {error}"
-        result("files", files=[file["path"] for file in job.files()], text=job.read_file("weights").decode(),
+        result("files", files=[file["path"] for file in job.files("model")], text=job.read_file("weights").decode(),
                copied=sorted(os.listdir(folder)), refused=refused)
         """,
         "%pai rerun {job} --hp lr=2 --as other",
@@ -171,7 +171,7 @@ def test_script_and_command_run_in_place(engine: EmbeddedClient, folder: Path, m
         """
         result("all", logs=[one.logs() for one in (job, other, cell)],
                states=[one.status for one in (job, other, note, bad)],
-               codes=[job.exit_code, bad.exit_code], reason=bad.reason, gone=bad.logs(), files=len(job.files()),
+               codes=[job.exit_code, bad.exit_code], reason=bad.reason, gone=bad.logs(), files=len(job.files("model")),
                loss=other.metrics()["loss"][0].value, depth="depth 7" in note.logs(),
                inner=note.logs().count("skipped"))
         """,

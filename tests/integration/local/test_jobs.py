@@ -15,7 +15,8 @@ import pandas
 import pytest
 
 from jupyter_pai.client.embedded import EmbeddedClient
-from jupyter_pai.client.job import JobHandle, job_failed
+from jupyter_pai.client.job import JobHandle
+from jupyter_pai.client.summary import job_failed
 from jupyter_pai.core.errors import BadInput, Conflict, NotFound, SpecError, StateError, Unsupported
 from jupyter_pai.jobs.state_dir import Home
 
@@ -259,7 +260,7 @@ def test_failed_jobs_have_reason_and_fix(
     assert handle.exit_code == code, handle.logs()
     assert reason in handle.reason
     assert fix in handle.info["fix"]
-    error = job_failed(handle)
+    error = job_failed(handle.info, handle.tail())
     assert reason in str(error)
     assert error.details["exit_code"] == code
 
@@ -317,10 +318,21 @@ def test_impossible_downloads_are_rejected(engine: EmbeddedClient, tmp_path: Pat
     reply: list[tuple[int, int]] = []
     handle.download("model", tmp_path / "x", overwrite=True, progress=lambda *part: reply.append(part))
     assert reply[-1] == (2, 2)
-    assert [(file["path"], file["bytes"]) for file in handle.files()] == [("m", 2)]
+    assert [(file["path"], file["bytes"]) for file in handle.files("model")] == [("m", 2)]
     assert handle.read_file("m") == b"1\n"
     with pytest.raises(NotFound, match="`no`"):
         handle.read_file("no")
+
+
+def test_files_of_all_channels_are_listed(engine: EmbeddedClient) -> None:
+    command = "echo 1 > f; cd $PAI_OUTPUT_CHECKPOINTS; for i in $(seq 501); do echo > $i; done"
+    handle = submit(engine, command).wait()
+    files = [(file["channel"], file["path"]) for file in handle.files()]
+    assert sorted(files) == sorted([*(("checkpoints", str(i + 1)) for i in range(501)), ("files", "f")])
+    assert [file["path"] for file in handle.files("files")] == ["f"]
+    text = handle.text()
+    assert f"checkpoints: {handle.outputs['checkpoints']}" in text
+    assert "model: " not in text
 
 
 def test_interrupted_download_leaves_no_files(engine: EmbeddedClient, tmp_path: Path) -> None:

@@ -165,7 +165,10 @@ async def test_links_devices_and_pipes_are_not_followed(jp_fetch: Any, job: tupl
         ):
             assert (await refusal(request))[0] == 404, path
     copy = await copied(jp_fetch, job_id, folder=str(tmp_path / "x"))
-    assert (copy["status"], copy["files"], copy["left_out"]) == ("done", 2, len(result) - 2)
+    # A link to a folder of the channel is copied as a link.
+    assert (copy["status"], copy["files"], copy["left_out"]) == ("done", 3, len(result) - 3)
+    assert {text.partition(" (")[0] for text in copy["skipped"]} == result.keys() - {"good", "sub/best", "all"}
+    assert [os.readlink(path) for path in (tmp_path / "x").rglob("*") if path.is_symlink()] == ["sub"]
     listening.close()
 
 
