@@ -201,6 +201,10 @@ def _list(ctx: CommandContext, options: Options) -> None:
         for job in reply["jobs"]
     ]
     columns = (_("id"), _("name"), _("status"), _("profile"), _("submitted"), _("duration"), _("metrics"))
+    if any("" if job["ended_at"] else job["reason"] for job in reply["jobs"]):
+        # Of ended jobs, `show` has the reason.
+        columns = (*columns, _("reason"))
+        rows = [(*row, "" if job["ended_at"] else job["reason"]) for row, job in zip(rows, reply["jobs"], strict=True)]
     ctx.console.table(columns, rows)
     if reply["total"] > len(rows):
         ctx.console.print(

@@ -231,12 +231,14 @@ class LocalBackend(Backend):
 
     def _waiting(self, job_id: str) -> Report:
         """Return the state of a job without a running command: queued or starting."""
-        waiting = [slot.job for slot in self._queue().read() if not slot.running]
+        slots = self._queue().read()
+        waiting = [slot.job for slot in slots if not slot.running]
         if job_id not in waiting:
             return Report(JobStatus.STARTING)
         before = waiting.index(job_id)
         text = ngettext("waiting for resources; {n} job ahead", "waiting for resources; {n} jobs ahead", before)
-        return Report(JobStatus.QUEUED, text.format(n=before) if before else _("waiting for resources"))
+        status = text.format(n=before) if before else _("waiting for resources")
+        return Report(JobStatus.QUEUED, status, resources.why_waiting(job_id, slots, self._capacity()))
 
     async def instance_types(self) -> list[InstanceType]:
         return resources.instance_types(self._capacity(), self._queue().current())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
-from ...core.i18n import _
+from ...core.i18n import _, join, ngettext
 from ...core.text import parse_size, show_memory
 from ...jobs.spec import JobSpec
 from ..resources import InstanceType, Quota
@@ -79,6 +79,31 @@ def machine(capacity: Capacity, taken: list[Slot]) -> Quota:
         max(len(capacity.gpus) - sum(need.gpu for need in running), 0),
         gpu_name=next((gpu.name for gpu in gpus if gpu.index in capacity.gpus), ""),
     )
+
+
+def why_waiting(job: str, slots: list[Slot], capacity: Capacity) -> str:
+    """Return the resources that a queued job waits for, and the number of jobs ahead. Free resources may be those that
+    a job ahead waits for."""
+    place = next(n for n, slot in enumerate(slots) if slot.job == job)
+    need, ahead = slots[place].need, [slot for slot in slots[:place] if not slot.running]
+    running = [slot for slot in slots if slot.running]
+    kinds: tuple[tuple[str, Callable[[Need | Capacity], float], Callable[[float], str]], ...] = (
+        (_("{n} of {all} cores ({free} free)"), lambda one: one.cpu, "{:g}".format),
+        (_("{n} of {all} of memory ({free} free)"), lambda one: one.memory, show_memory),
+        (_("{n} of {all} GPUs ({free} free)"), _gpus, "{:g}".format),
+    )
+    missing = []
+    for text, size, show in kinds:
+        free = size(capacity) - sum(size(slot.need) for slot in running)
+        if size(need) > free - sum(size(slot.need) for slot in ahead):
+            missing.append(text.format(n=show(size(need)), free=show(max(free, 0)), all=show(size(capacity))))
+    reason = _("It waits for {resources}.").format(resources=join(", ", missing or [_("resources")]))
+    text = ngettext("{n} job is ahead.", "{n} jobs are ahead.", len(ahead)).format(n=len(ahead))
+    return reason + " " + text if ahead else reason
+
+
+def _gpus(one: Need | Capacity) -> int:
+    return one.gpu if isinstance(one, Need) else len(one.gpus)
 
 
 def _portions(capacity: Capacity) -> dict[str, Need]:

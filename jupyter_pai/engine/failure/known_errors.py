@@ -43,13 +43,35 @@ _NO_GPU_MEMORY = N_("Out of memory on the GPU: {text}")
 _NO_GPU_MEMORY_FIX = N_(
     "Use a smaller batch or model, or a larger instance type. Another process may use the GPU's memory: see nvidia-smi."
 )
+_NO_COMMAND = N_("Command `{name}` not found.")
+_NO_COMMAND_FIX = N_(
+    "Check its spelling. Call a program of your folder as ./{name}; install a package with --requirement."
+)
+_NOT_SH = N_("The command has a feature of bash, but sh runs it: {text}")
+_NOT_SH_FIX = N_(
+    "Write #!/bin/bash as the first line of the script and run it as ./SCRIPT, or run the command with: bash -c '…'"
+)
+_NOT_INTERACTIVE = N_("`{name}` is set up by interactive shells only, and a job has none.")
+_NOT_INTERACTIVE_FIX = N_(
+    "Select the interpreter with --python or --image, or first load the file that defines `{name}`: . FILE"
+)
 _NO_LIBRARY = N_("The shared library `{name}` is missing.")
 _LIBRARY_END = r"(?:: cannot open shared object file|'; dlerror)"
 MODULE = r"(?:ModuleNotFound|Import)Error: No module named '?(?P<name>[\w.]{1,200})"
-NO_FILE = r"FileNotFoundError: .*No such file or directory: "
+NO_FILE = r"Error: .*No such file or directory: "
+_NO_FILE = N_("File `{path}` not found.")
+_NO_DATA_FIX = N_(
+    "Code is packed from the notebook's folder: see --dry-run. "
+    "Pass data with --input NAME=PATH, and read it from PAI_INPUT_NAME."
+)
+_NO_MEMORY = N_("Out of memory.")
+_NO_MEMORY_FIX = N_("Use a smaller batch or model, or a larger instance type.")
 _BAD_ARGUMENTS = N_("The script does not take these arguments: {text}")
 # The message of argparse or click about the arguments of the command.
-_USAGE = r"(?:: error: (?=.*(?:argument|option|choice|command|expected))|^Error: (?=.*(?:[Oo]ption|[Aa]rgument)))"
+_USAGE = (
+    r"(?:: error: (?=.*(?:argument|option|choice|command|expected))|^Error: (?=.*(?:[Oo]ption|[Aa]rgument))|"
+    r"^(?=(?:No such option|Missing (?:option|argument|parameter)|Got unexpected extra argument|Invalid value for )))"
+)
 _OPTION = r"--?(?P<name>[A-Za-z][\w-]{0,60})"
 
 # Patterns with a reason, a fix, and the exit code for which the row counts; 0 for any. The named groups of a pattern
@@ -72,9 +94,51 @@ _TABLE: tuple[tuple[str, str, str, int], ...] = (
         0,
     ),
     (
+        r"(?:^|: )(?P<text>(?:source|\[\[|shopt|declare|typeset|let|pushd|popd|function|mapfile|readarray|disown|"
+        r"compgen): not found)$",
+        _NOT_SH,
+        _NOT_SH_FIX,
+        127,
+    ),
+    (
+        r": (?P<text>Syntax error: (?:\"[(}]\" unexpected|\"do\" unexpected|redirection unexpected|Bad for loop "
+        r"variable|Bad fd number).{0,100}|Bad substitution|(?:set|export|read|ulimit): Illegal option -.{1,100}|"
+        r"printf: %q: invalid directive|\[: .{1,100}: unexpected operator)$",
+        _NOT_SH,
+        _NOT_SH_FIX,
+        0,
+    ),
+    (r"^trap: (?P<text>\w{1,20}: bad trap)$", _NOT_SH, _NOT_SH_FIX, 0),
+    (
+        r"(?:^|: )(?P<name>conda|mamba|module|nvm|pyenv|workon|deactivate): (?:command )?not found$",
+        _NOT_INTERACTIVE,
+        _NOT_INTERACTIVE_FIX,
+        127,
+    ),
+    (
+        r"shell has not been properly configured to use '(?P<name>conda) activate'|"
+        r"Run '(?P<other>\w{1,20}) init' before",
+        _NOT_INTERACTIVE,
+        _NOT_INTERACTIVE_FIX,
+        0,
+    ),
+    (
+        r"env: [‘'\"](?P<name>[^’'\"]{1,200})[’'\"]: No such file or directory",
+        _NO_COMMAND,
+        _NO_COMMAND_FIX,
+        127,
+    ),
+    (
+        r"(?:^|: )(?P<name>[^\s:]{1,500}): (?:cannot execute: required file not found|"
+        r"[^\s:]{1,200}: bad interpreter: .*)$",
+        N_("The interpreter in the first line of `{name}` is missing."),
+        N_("Install it, or write the path of an installed one after `#!`, such as #!/usr/bin/env python3."),
+        0,
+    ),
+    (
         r"(?:^|[\s:])(?P<name>[^\s:]{1,200}): (?:command )?not found$",
-        N_("Command `{name}` not found."),
-        N_("Check its spelling. Call a program of your folder as ./{name}; install a package with --requirement."),
+        _NO_COMMAND,
+        _NO_COMMAND_FIX,
         127,
     ),
     (
@@ -84,21 +148,30 @@ _TABLE: tuple[tuple[str, str, str, int], ...] = (
         0,
     ),
     (
-        r"(?:CUDA out of memory\.? ?|OOM when allocating )(?P<text>.{0,200})",
+        r"(?:(?:CUDA|HIP|XPU|MPS backend) out of memory\.? ?|OOM when allocating |RESOURCE_EXHAUSTED: )"
+        r"(?P<text>.{0,200})",
         _NO_GPU_MEMORY,
         _NO_GPU_MEMORY_FIX,
         0,
     ),
     (
-        r"(?P<text>CUDA error: out of memory|CUBLAS_STATUS_ALLOC_FAILED)",
+        r"(?P<text>CUDA error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|"
+        r"CUBLAS_STATUS_ALLOC_FAILED)",
         _NO_GPU_MEMORY,
         _NO_GPU_MEMORY_FIX,
         0,
     ),
     (
-        r"MemoryError\b|OutOfMemoryError|Cannot allocate memory|std::bad_alloc|DefaultCPUAllocator",
-        N_("Out of memory."),
-        N_("Use a smaller batch or model, or a larger instance type."),
+        r"MemoryError\b|OutOfMemoryError|[Cc]annot allocate (?:memory|vector of size)|std::bad_alloc|"
+        r"DefaultCPUAllocator|heap out of memory|memory allocation of \d{1,20} bytes failed|runtime: out of memory",
+        _NO_MEMORY,
+        _NO_MEMORY_FIX,
+        0,
+    ),
+    (
+        r"oom[-_]kill|OOM[- ]?Killed|Out of memory: Killed|killed by signal: Killed",
+        N_("Killed by the system: out of memory."),
+        _NO_MEMORY_FIX,
         0,
     ),
     (
@@ -178,16 +251,13 @@ _TABLE: tuple[tuple[str, str, str, int], ...] = (
     (r"(?:^|: )(?P<path>[^\s:]{1,500}): Permission denied$", _DENIED, _DENIED_FIX, 0),
     (
         NO_FILE + r"'(?P<path>/ml/[^']{0,1000}|[^/'][^']{0,1000})'",
-        N_("File `{path}` not found."),
-        N_(
-            "Code is packed from the notebook's folder: see --dry-run. "
-            "Pass data with --input NAME=PATH, and read it from PAI_INPUT_NAME."
-        ),
+        _NO_FILE,
+        _NO_DATA_FIX,
         0,
     ),
     (
         NO_FILE + r"'(?P<path>/[^']{0,1000})'",
-        N_("File `{path}` not found."),
+        _NO_FILE,
         N_("Check the path on the machine where the job ran."),
         0,
     ),
@@ -231,12 +301,44 @@ _TABLE: tuple[tuple[str, str, str, int], ...] = (
 )
 
 
+_OPENED, _MISSING = r"(?:cannot (?:open|access) |(?:^|[\s:]))[‘'\"]?", r"[’'\"]?(?: for reading)?: No such file"
+# Errors of shells and tools, in the last lines only: earlier ones are often harmless. The exit code is any.
+_ENDINGS: tuple[tuple[str, str, str], ...] = (
+    (
+        _OPENED + r"(?P<path>/[^\s:’'\"]{1,500})" + _MISSING,
+        _NO_FILE,
+        N_("Check the path on the machine where the job ran."),
+    ),
+    (
+        _OPENED + r"(?P<path>[^\s:’'\"]{1,500})" + _MISSING,
+        _NO_FILE,
+        _NO_DATA_FIX,
+    ),
+    (
+        r"(?:no such file or directory, \w{1,20} '(?P<path>[^']{1,500})'|\bopen (?P<name>[^\s:]{1,500}): no such file)",
+        _NO_FILE,
+        _NO_DATA_FIX,
+    ),
+)
+_NEAR = 3
+
+
 def find(exit_code: int, lines: Sequence[str]) -> tuple[str, str] | None:
     """Return the reason and fix of a known error in these lines; of several matches of a pattern, the last."""
     for pattern, reason, fix, code in _TABLE:
-        matches = map(re.compile(pattern).search, reversed(lines))
-        if code in (0, exit_code) and (match := next(filter(None, matches), None)):
-            module = match.groupdict().get("name", "").split(".")[0]
-            values = match.groupdict() | {"package": _PACKAGES.get(module, module)}
-            return _(reason).format(**values), _(fix).format(**values)
-    return None
+        if code in (0, exit_code) and (found := _find(pattern, reason, fix, lines)):
+            return found
+    last = [line for line in lines if line.strip()][-_NEAR:]
+    return next(filter(None, (_find(*row, last) for row in _ENDINGS)), None)
+
+
+def _find(pattern: str, reason: str, fix: str, lines: Sequence[str]) -> tuple[str, str] | None:
+    match = next(filter(None, map(re.compile(pattern).search, reversed(lines))), None)
+    if not match:
+        return None
+    values = {name: value for name, value in match.groupdict().items() if value is not None}
+    name = values.setdefault("name", values.get("other", ""))
+    values.setdefault("path", name)
+    module = name.split(".")[0]
+    values["package"] = _PACKAGES.get(module, module)
+    return _(reason).format(**values), _(fix).format(**values)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -46,18 +47,25 @@ def status(job: JobHandle, *wanted: str) -> str:
     return job.status
 
 
-def test_job_waits_for_free_resources(two_cores: EmbeddedClient, tmp_path: Path) -> None:
+def test_job_waits_for_free_resources(
+    two_cores: EmbeddedClient, tmp_path: Path, cli: Callable[..., CompletedProcess[str]]
+) -> None:
     first, second = (HeldJob(two_cores, tmp_path / name, cpu=1.5) for name in "ab")
     assert status(first.job, "running") == "running"
     status(second.job, "queued")
     assert second.job.info["platform_status"] == "waiting for resources"
+    assert second.job.info["reason"] == "It waits for 1.5 of 2 cores (0.5 free)."
     third = HeldJob(two_cores, tmp_path / "c", memory="1GiB", cpu=1)
     status(third.job, "queued")
     until(lambda: third.job.info["platform_status"] == "waiting for resources; 1 job ahead")
+    assert third.job.info["reason"] == "It waits for 1 of 2 cores (0.5 free). 1 job is ahead."
+    shown = [cli("list").stdout, cli("show", third.job.id).stdout]
+    assert all("It waits for 1 of 2 cores (0.5 free). 1 job is ahead." in text for text in shown)
     first.release()
     assert status(second.job, "running") == "running"
     assert third.job.status == "queued"
     assert second.job.info["started_at"] >= first.job.info["ended_at"]
+    assert second.job.info["reason"] == ""
     second.release()
     assert third.release().status == "succeeded"
 
