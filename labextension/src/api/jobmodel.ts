@@ -34,10 +34,10 @@ export class JobModel {
     }, signal);
   }
 
-  /** Store the job returned by an action such as `stop`. */
+  /** Store the job returned by an action such as `stop`. Its end may have been received before: no message follows it. */
   update(response: unknown): void {
     const job = parseJob(response);
-    if (job?.id === this.jobId) {
+    if (job?.id === this.jobId && (hasEnded(job) || !this.hasEnded)) {
       this.job = job;
       this.signal.emit();
     }
