@@ -68,7 +68,7 @@ def den(shared: Path, cli: Cli, folder: Path) -> Cli:
 
 
 @pytest.mark.slow("environment")
-@pytest.mark.timeout(900)  # It runs 142 tests, which takes minutes on a loaded machine.
+@pytest.mark.timeout(900)  # It runs 168 tests, which takes minutes on a loaded machine.
 def test_plugin_passes_its_conformance_tests(installed: None, tmp_path: Path) -> None:
     """Run its tests in a folder without our files."""
     shutil.copy(example_plugin.EXAMPLE / "test_neighbour.py", tmp_path)
