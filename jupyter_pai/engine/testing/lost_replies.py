@@ -109,7 +109,7 @@ async def check_no_reply(
     """Submit a prepared job no request of which gets a reply, and check that this ends with an error.
 
     Raises:
-        AssertionError: if requests are sent without end, or if there is no error.
+        AssertionError: if requests are sent without end, or the submit succeeds.
     """
     submits = _Submits(backend, executed=proxy.executed, lost=0)
     proxy.losing = 10**9
