@@ -105,9 +105,10 @@ def test_command_line_uses_the_plugin(den: Cli, shared: Path, folder: Path) -> N
     assert doctor.returncode == 0, doctor.stdout
     assert "instance types" in doctor.stdout
     words = ("train.py", "--backend", "neighbour", "--hp", "rate=0.5", "--input")
-    refused = den("submit", *words, "train=data.txt")
-    assert refused.returncode == 2
-    assert "has no storage for files of this machine" in refused.stderr
+    copied = den("submit", *words, "train=data.txt", "--wait")
+    assert copied.returncode == 0, copied.stdout + copied.stderr
+    assert "data: seven" in den("logs", "last").stdout
+    assert den("delete", "last", "--yes").returncode == 0
     assert den("put", "data.txt", "neighbour://data/").returncode == 0
     done = den("submit", *words, "train=neighbour://data/data.txt", "--wait")
     assert done.returncode == 0, done.stdout + done.stderr
