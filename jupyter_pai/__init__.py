@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         InstanceType as InstanceType,
         Link as Link,
         Quota as Quota,
+        QuotaUser as QuotaUser,
     )
     from .backends.runtime import job_script as job_script
     from .backends.tensorboards import Board as Board, Boards as Boards
@@ -91,7 +92,7 @@ if TYPE_CHECKING:
     from .jobs.instances import Instance as Instance
     from .jobs.job import Job, JobStatus
     from .jobs.spec import JobSpec
-    from .jobs.state_dir import Home as Home, JobFolder as JobFolder
+    from .jobs.state_dir import Home as Home, JobFolder as JobFolder, Packing as Packing
     from .sdk.estimator import Estimator
     from .storage.base import File as File, OpenFile as OpenFile, Progress as Progress, Storage as Storage
 
@@ -147,7 +148,7 @@ _PLUGIN_HOMES = {
     "backends.private_folder": "SharedFolderSettings",
     "backends.remote": "Candidate RemoteBackend SharedFolderBackend",
     "backends.reports": "EventPage LogPiece PointPage RemoteJob Report Sample whole_log",
-    "backends.resources": "Choice Image ImageQuery InstanceType Link Quota",
+    "backends.resources": "Choice Image ImageQuery InstanceType Link Quota QuotaUser",
     "backends.tensorboards": "Board Boards",
     "backends.terminals": "TerminalCommand TerminalDialect TerminalPage TerminalSocket",
     "config.policy": "PriceLimit",
@@ -157,7 +158,7 @@ _PLUGIN_HOMES = {
     "engine.testing": "BackendPromises Bench RemoteBackendPromises StoragePromises",
     "jobs.events": "MetricPoint PlatformEvent",
     "jobs.instances": "Instance",
-    "jobs.state_dir": "Home JobFolder",
+    "jobs.state_dir": "Home JobFolder Packing",
     "storage.base": "File OpenFile Progress Storage",
 }
 _HOMES |= {name: module for module, names in _PLUGIN_HOMES.items() for name in names.split()}

@@ -15,16 +15,19 @@ from pathlib import Path
 from docs.site.config import config
 from docs.site.links import broken
 from docs.site.pages import LANGUAGES, ROOT, lay_out
+from docs.site.reference import plugins
 
 __all__ = ["build"]
 
 
 def build(folder: Path) -> Path:
-    """Build the site in `folder`, which also keeps its source pages, and return the folder of the site.
+    """Build the site in `folder`, which also keeps its source pages, and return the folder of the site. Update the
+    generated parts of the page on plug-ins.
 
     Raises:
         SystemExit: with the errors.
     """
+    plugins.write()
     site = folder / "html"
     for language, place in LANGUAGES.items():
         pages = folder / language

@@ -6,7 +6,7 @@ process continues there without losing or repeating a byte.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -141,6 +141,17 @@ class RemoteJob:
     console_url: str = ""
     outputs: dict[str, str] = field(default_factory=dict)
     job_id: str = ""
+
+
+async def newest(jobs: AsyncIterator[RemoteJob], before: datetime | None, limit: int) -> list[RemoteJob]:
+    """Return the first of some jobs, which are listed newest first; with `before`, older ones only."""
+    found: dict[str, RemoteJob] = {}
+    async for one in jobs:
+        if before is None or one.submitted_at < before:
+            found.setdefault(one.remote_id, one)
+        if len(found) >= limit:
+            break
+    return [*found.values()]
 
 
 def elsewhere(name: str) -> JobSpec:

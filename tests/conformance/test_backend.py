@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from jupyter_pai import BackendPromises, RemoteBackendPromises
+from jupyter_pai import Backend, BackendPromises, Bench, RemoteBackendPromises
 from jupyter_pai.backends import load_backends
 from jupyter_pai.engine.profiles import Profiles
+from jupyter_pai.engine.testing.harness import PROFILE
 from jupyter_pai.jobs.state_dir import Home
 
 from ..fakes.alibaba import StandIn
@@ -47,6 +48,10 @@ class TestPai(RemoteBackendPromises):
         return platform.without_filters()
 
     @pytest.fixture
+    def address(self, platform: StandIn) -> str:
+        return platform.url
+
+    @pytest.fixture
     def keys(self, platform: StandIn, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         for name, value in platform.environment().items():
             monkeypatch.setenv(name, value)
@@ -62,6 +67,10 @@ class TestDlc(RemoteBackendPromises):
     @pytest.fixture
     def others_first(self, platform: StandIn) -> AbstractContextManager[None]:
         return platform.without_filters()
+
+    @pytest.fixture
+    def address(self, platform: StandIn) -> str:
+        return platform.url
 
     @pytest.fixture
     def keys(self, platform: StandIn, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
@@ -134,6 +143,14 @@ class TestOpenPai(RemoteBackendPromises):
     def login(self) -> dict[str, Any]:
         return {"username": "me", "password": "password"}
 
+    async def through(self, bench: Bench, keys: dict[str, Any], address: str, proxy: str) -> Backend:
+        """A login is that of an address."""
+        backend = await super().through(bench, keys, address, proxy)
+        if proxy == address:
+            return backend
+        await bench.profiles.log_in(PROFILE, {"username": "me", "password": "password"})
+        return bench.another()
+
     @pytest.fixture
     def job_file(self) -> tuple[str, str]:
         return "job.pai.yaml", _JOB_FILE
@@ -145,6 +162,10 @@ class TestOpenPai(RemoteBackendPromises):
     @pytest.fixture
     def with_terminal(self) -> dict[str, Any]:
         return {"options": {"ssh": True}}
+
+    @pytest.mark.slow("the pauses between all attempts")
+    def test_submit_without_any_reply_ends(self, bench: Bench, keys: dict[str, Any], address: str) -> None:
+        super().test_submit_without_any_reply_ends(bench, keys=keys, address=address)
 
     @pytest.fixture
     def state(self, home: Home) -> Home:
@@ -185,6 +206,10 @@ class TestTione(RemoteBackendPromises):
     @pytest.fixture
     def publishing(self) -> dict[str, Any]:
         return {"options": {"push_metrics": True}}
+
+    @pytest.mark.slow("the pauses between all attempts")
+    def test_submit_without_any_reply_ends(self, bench: Bench, keys: dict[str, Any], address: str) -> None:
+        super().test_submit_without_any_reply_ends(bench, keys=keys, address=address)
 
     @pytest.fixture
     def state(self, home: Home) -> Home:

@@ -15,7 +15,7 @@ from jupyter_pai_neighbour.backend import NeighbourSettings
 from jupyter_pai_neighbour.place import Place
 from jupyter_pai_neighbour.storage import NeighbourStorage
 
-from jupyter_pai import Bench, Home, ProfileSettings, RemoteBackendPromises, Storage, StoragePromises, errors
+from jupyter_pai import Backend, Bench, Home, ProfileSettings, RemoteBackendPromises, Storage, StoragePromises, errors
 from jupyter_pai.engine.profiles import Profiles
 from jupyter_pai.engine.testing.harness import story
 
@@ -42,7 +42,22 @@ def start(folder: Path, *words: str, **environment: str) -> subprocess.Popen[str
     return process
 
 
-class TestNeighbour(RemoteBackendPromises):
+class _Promises(RemoteBackendPromises):
+    """The address of a neighbour is in its note."""
+
+    @pytest.fixture
+    def address(self, shared: Path) -> Iterator[str]:
+        note = Place(shared).read()
+        yield note.url
+        Place(shared).announce(note)
+
+    async def through(self, bench: Bench, keys: dict[str, Any], address: str, proxy: str) -> Backend:
+        place = Place(keys["folder"])
+        place.announce(place.read()._replace(url=proxy))
+        return bench.another()
+
+
+class TestNeighbour(_Promises):
     @pytest.fixture
     def keys(self, shared: Path) -> dict[str, Any]:
         return {"backend": "neighbour", "folder": str(shared)}
@@ -111,7 +126,7 @@ class TestNeighbour(RemoteBackendPromises):
             Place(shared).announce(note)
 
 
-class TestNeighbourWithAPassword(RemoteBackendPromises):
+class TestNeighbourWithAPassword(_Promises):
     """One that asks for a login."""
 
     @pytest.fixture

@@ -29,7 +29,7 @@ from ..check import Check
 from ..instance_choice import missing_type
 from ..pages import Page, Pages, fetch_page, has_more
 from ..remote import Candidate, RemoteBackend
-from ..reports import EventPage, LogPiece, PointPage, RemoteJob, Report, Sample
+from ..reports import EventPage, LogPiece, PointPage, RemoteJob, Report, Sample, newest
 from ..resources import Choice, Image, ImageQuery, InstanceType, Link, Quota, QuotaUser
 from ..terminals import TerminalDialect, TerminalSocket
 from . import logs
@@ -314,12 +314,8 @@ class PaiBackend(RemoteBackend):
     # Looking around.
 
     async def jobs(self, before: datetime | None = None, limit: int = 50) -> Sequence[RemoteJob]:
-        jobs: list[RemoteJob] = []
-        async for job in self.api.jobs(until=before, size=min(limit, _LIST)):
-            jobs.append(await self.site.with_endpoints(remote_job(job)))
-            if len(jobs) == limit:
-                break
-        return jobs
+        found = self.api.jobs(until=before, size=min(limit, _LIST))
+        return await newest((await self.site.with_endpoints(remote_job(job)) async for job in found), None, limit)
 
     async def job(self, remote_id: str) -> RemoteJob:
         return await self.site.with_endpoints(remote_job(await self.api.get(remote_id)))

@@ -14,7 +14,7 @@ import pytest
 
 # Before the imports, so that failed assertions show their values in a plug-in's tests too.
 pytest.register_assert_rewrite(
-    *(f"{__name__}.{module}" for module in ("backend", "harness", "remote_backend", "storage"))
+    *(f"{__name__}.{module}" for module in ("backend", "harness", "lost_replies", "remote_backend", "storage"))
 )
 
 from .backend import BackendPromises  # noqa: E402

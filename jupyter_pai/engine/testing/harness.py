@@ -32,8 +32,6 @@ __all__ = ["PROFILE", "Bench", "story"]
 
 T = TypeVar("T")
 PROFILE = "bench"
-# The timeout of every wait, in seconds.
-_PATIENCE = 60.0
 _SOURCE = {"files": {"a.txt": "from the code\n"}}
 
 
@@ -44,9 +42,10 @@ def read(storage: Storage, folder: str, path: str) -> bytes:
 
 
 class Bench:
-    """The backend of the profile `PROFILE`, and jobs for it."""
+    """The backend of the profile `PROFILE`, and jobs for it. `patience`: seconds of each wait."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, patience: float = 60.0) -> None:
+        self.patience = patience
         self.home = home.create()
         self.profiles = Profiles(home)
         self.storages = Storages(self.profiles)
@@ -61,6 +60,11 @@ class Bench:
     def another(self) -> Backend:
         """Return a new backend, as another process has it."""
         return Profiles(self.home).backend(self.profile)
+
+    def edit(self, keys: dict[str, Any]) -> Backend:
+        """Change the profile, and return a new backend."""
+        Profiles(self.home).edit(PROFILE, keys)
+        return self.another()
 
     async def prepare(self, command: str, **fields: Any) -> Job:
         """Prepare a command with a file `a.txt` in its folder, and return the job to submit."""
@@ -91,10 +95,12 @@ class Bench:
         return job.model_copy(update={"outputs": outputs}), submission.remote_id
 
     async def put(self, data: bytes, elsewhere: Path) -> str:
-        """Write a file that the platform can read and return its URI. A local backend reads it from `elsewhere`."""
+        """Write a file that the platform can read and return its URI; empty if it has no place for inputs. A local
+        backend reads it from `elsewhere`."""
         if not (base := await self.backend.input_uri()):
             elsewhere.write_bytes(data)
-            return uri_of(elsewhere)
+            is_read = Capability.RUNS_HERE in self.backend.capabilities or self.backend.can_read(str(elsewhere))
+            return uri_of(elsewhere) if is_read else ""
         place = self.storages.at(base, PROFILE).join(uuid.uuid4().hex).join(elsewhere.name)
         place.storage.put(data, place.uri)
         return place.uri
@@ -113,7 +119,7 @@ class Bench:
 
     async def until(self, remote_id: str, condition: Callable[[Report], bool]) -> Report:
         """Return the first report that meets a condition."""
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(self.patience):
             while not condition(report := (await self.backend.poll([remote_id]))[remote_id]):
                 await asyncio.sleep(0.01)
         return await self._secrets[remote_id].report(report) if remote_id in self._secrets else report
@@ -123,7 +129,7 @@ class Bench:
 
     async def instances(self, remote_id: str) -> Sequence[Instance]:
         """Return the instances of a job once its platform lists them."""
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(self.patience):
             while not (instances := await self.backend.instances(remote_id)):
                 await self.backend.poll([remote_id])
                 await asyncio.sleep(0.01)
@@ -134,7 +140,7 @@ class Bench:
         engine. Each read is by another process."""
         secrets = self._secrets.get(remote_id)
         before, data, position = b"-", b"", ("", 0)
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(self.patience):
             while expected not in data or data != before:
                 before = data
                 if Capability.RUNS_HERE in self.backend.capabilities:

@@ -12,7 +12,7 @@ from ....jobs.job import now
 from ....jobs.spec import JobSpec, parse_spec
 from ...pages import every_page
 from ...remote import Candidate
-from ...reports import RemoteJob
+from ...reports import RemoteJob, newest
 from ..client import OpenPaiClient
 from ..names import OWN, our_id, our_roles, remote_id, split
 from ..own_document import MASK, spec_fields
@@ -36,21 +36,16 @@ _SECRET = re.compile(r"<%\s*\$secrets\.(\w+)\s*%>")
 async def jobs(client: OpenPaiClient, before: datetime | None = None, limit: int = 50) -> list[RemoteJob]:
     """Return the jobs of the user, newest first; with `before`, older ones only."""
     site = await client.site()
-    found: list[RemoteJob] = []
     size = _LARGE_PAGE if before else min(max(limit, 1), _PAGE)
 
     async def fetch(offset: int) -> tuple[list[dict[str, Any]], int | None]:
         return await client.job_page(limit=size, offset=offset, order=_NEWEST_FIRST)
 
-    async for rows in every_page(fetch):
-        for row in rows:
-            name = remote_id(str(row.get("username") or ""), str(row.get("name") or ""))
-            one = _remote(row, name, _bare(row, name), job_page(site, name))
-            if before is None or one.submitted_at < before:
-                found.append(one)
-        if len(found) >= limit:
-            break
-    return found[:limit]
+    def listed(row: Mapping[str, Any]) -> RemoteJob:
+        name = remote_id(str(row.get("username") or ""), str(row.get("name") or ""))
+        return _remote(row, name, _bare(row, name), job_page(site, name))
+
+    return await newest((listed(row) async for rows in every_page(fetch) for row in rows), before, limit)
 
 
 async def candidates(client: OpenPaiClient, job_id: str) -> AsyncIterator[Candidate]:

@@ -11,7 +11,7 @@ from ....jobs.datasets import DataSet
 from ....jobs.job import now
 from ....jobs.spec import JobSpec
 from ...remote import Candidate
-from ...reports import RemoteJob, spec_of_parts
+from ...reports import RemoteJob, newest, spec_of_parts
 from ..replies import moment
 from ..site import HOME_LABEL, JOB_LABEL
 from .api import LARGEST_LIST, DlcApi
@@ -33,12 +33,8 @@ Page = Callable[[str], str]
 
 async def jobs(api: DlcApi, page: Page, before: datetime | None, limit: int) -> list[RemoteJob]:
     """Return the jobs of the workspace, newest first; with `before`, older ones only."""
-    found: list[RemoteJob] = []
-    async for row in api.jobs({}, until=before, size=min(limit, LARGEST_LIST)):
-        found.append(_remote(row, page))
-        if len(found) == limit:
-            break
-    return found
+    rows = api.jobs({}, until=before, size=min(limit, LARGEST_LIST))
+    return await newest((_remote(row, page) async for row in rows), None, limit)
 
 
 async def candidates(api: DlcApi, job_id: str) -> AsyncIterator[Candidate]:

@@ -1,7 +1,4 @@
-"""The jobs that are followed: their states by lists of 100, and the own replies of watched and of ended jobs.
-
-State is a cache only: any number of processes may follow a job.
-"""
+"""The jobs that are followed: their states by lists of 100, and the own replies of watched and of ended jobs."""
 
 from __future__ import annotations
 
@@ -12,13 +9,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from ....core.errors import Conflict, NotFound, PaiError, Refused
 from ....core.i18n import _
 from ....jobs.instances import Instance
-from ....jobs.job import JobStatus, now
+from ....jobs.job import now
 from ...reports import EventPage, LogPiece, Report, Sample
+from ...rows import LAG_PAUSE, Followed, RowFollower
 from ...terminals import TerminalSocket
 from ..api import stamp
 from ..replies import moment
@@ -31,129 +29,45 @@ from .pods import Pod, instances_of, pods_of
 
 __all__ = ["Follower"]
 
-# The most jobs whose own replies are requested instead of a list.
-_FEW = 3
-# The most own replies of ended jobs that are requested in one poll, as other jobs wait for it.
-_MOST_REPLIES = 40
-_MOST_KEPT = 3000
-# Seconds for which a row of a list, and the pods of an active job, are used. A job that was not polled for the last
-# time is no longer followed.
-_ROW_AGE, _POD_AGE, _FORGET = 2.0, 1.0, 60.0
-# Seconds after its end for which lines of a job's log may still be found, and between two searches for them.
-_LAG, _LAG_PAUSE = 5.0, 1.0
 # The most pods whose own events are requested.
 _MOST_PODS = 4
 _MARGIN = timedelta(minutes=1)
 
 
 @dataclass
-class _Job:
-    """The known state of a job. Times are those of the follower's clock."""
+class _Job(Followed):
+    """The known state of a job, with the pods of the last own reply."""
 
-    # The last row of a list or own reply, and the time of its request.
-    row: Mapping[str, Any] = field(default_factory=dict)
-    requested: float = -math.inf
-    # The pods of the last own reply, and the time of its request.
     pods: list[Pod] = field(default_factory=list)
-    pods_requested: float = -math.inf
-    polled: float = -math.inf
-    # It was seen active, and since then ended.
-    was_active: bool = False
-    ended: float | None = None
-
-    def update(self, row: Mapping[str, Any], requested: float, received: float) -> None:
-        """Take a reply."""
-        if has_ended(row):
-            self.ended = self.ended if self.ended is not None else received
-        else:
-            self.was_active, self.ended = True, None
-        self.row, self.requested = row, requested
 
 
-class Follower:
-    """The jobs of one profile that are followed. `page` returns the console's page of a job, `clock` a time in seconds
-    that never decreases."""
+class Follower(RowFollower[_Job]):
+    """The jobs of one profile that are followed. `page` returns the console's page of a job."""
+
+    most_rows: ClassVar[int] = LARGEST_LIST
 
     def __init__(self, api: DlcApi, page: Callable[[str], str], clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(_Job, clock)
         self.api = api
-        self._page, self._clock = page, clock
-        self._jobs: dict[str, _Job] = {}
+        self._page = page
 
     # States.
 
-    async def poll(self, remote_ids: Sequence[str]) -> dict[str, Report]:
-        """Return the states of jobs. A job that the platform does not have is left out."""
-        for remote_id in remote_ids:
-            self._job(remote_id).polled = self._clock()
-        if len(remote_ids) <= _FEW:
-            return await self._replies(remote_ids)
-        await self._list(remote_ids)
-        reports = {one: self._active(one) for one in remote_ids if self._is_active(one)}
-        missing = [one for one in remote_ids if one not in reports]
-        reports |= await self._replies(missing[:_MOST_REPLIES])
-        for remote_id in missing[_MOST_REPLIES:]:  # The next poll requests their replies.
-            row = self._job(remote_id).row
-            reports[remote_id] = self._active(remote_id) if row and not has_ended(row) else Report(JobStatus.RUNNING)
-        return reports
+    def has_ended(self, row: Mapping[str, Any]) -> bool:
+        return has_ended(row)
 
-    def _job(self, remote_id: str) -> _Job:
-        """Return what is known of a job."""
-        while len(self._jobs) >= _MOST_KEPT and remote_id not in self._jobs:
-            del self._jobs[next(iter(self._jobs))]
-        return self._jobs.setdefault(remote_id, _Job())
+    async def list_rows(self, remote_ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+        return await self.api.rows(remote_ids)
 
-    async def _list(self, remote_ids: Sequence[str]) -> None:
-        """Refresh the rows of jobs. Each request also has the rows of other jobs that are due next."""
-        begun = self._clock()
-        due = [one for one in remote_ids if self._job(one).requested < begun - _ROW_AGE]
-        if not due:
-            return
-        due += self._due_next({*due}, begun)[: -len(due) % LARGEST_LIST]
-        pages = [due[place : place + LARGEST_LIST] for place in range(0, len(due), LARGEST_LIST)]
-        for page, rows in zip(pages, await asyncio.gather(*map(self._rows, pages)), strict=True):
-            for one in page:
-                if one in rows:
-                    self._job(one).update(rows[one], begun, self._clock())
-                else:
-                    self._job(one).requested = -math.inf
-
-    def _due_next(self, without: Collection[str], begun: float) -> list[str]:
-        """Return other active jobs that are followed, that with the oldest poll first."""
-        polled = {
-            one: job.polled
-            for one, job in self._jobs.items()
-            if one not in without
-            and job.polled > begun - _FORGET
-            and job.requested < begun - _ROW_AGE
-            and job.row
-            and not has_ended(job.row)
-        }
-        return sorted(polled, key=lambda one: polled[one])
-
-    async def _rows(self, remote_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        try:
-            return await self.api.rows(remote_ids)
-        except Refused:  # The service does not know the filter by ids: own replies are requested.
-            return {}
-
-    def _is_active(self, remote_id: str) -> bool:
-        job = self._job(remote_id)
-        return job.requested > -math.inf and not has_ended(job.row)
-
-    async def _replies(self, remote_ids: Sequence[str]) -> dict[str, Report]:
-        found = await asyncio.gather(*map(self._latest, remote_ids))
-        return {one: report for one, report in zip(remote_ids, found, strict=True) if report}
-
-    async def _latest(self, remote_id: str) -> Report | None:
-        """Return the state of a job by its own reply; None if the platform does not have it."""
+    async def latest(self, remote_id: str) -> Report | None:
         try:
             await self._fetch(remote_id)
         except NotFound:
             return None
-        return self._active(remote_id)
+        return self.last(remote_id)
 
-    def _active(self, remote_id: str) -> Report:
-        job = self._job(remote_id)
+    def last(self, remote_id: str) -> Report:
+        job = self.state_of(remote_id)
         return report_of(job.row, job.pods, self._page(remote_id))
 
     async def _fetch(self, remote_id: str) -> _Job:
@@ -164,8 +78,7 @@ class Follower:
         """
         begun = self._clock()
         reply = await self.api.get(remote_id)
-        job = self._job(remote_id)
-        job.update(reply, begun, self._clock())
+        job = self.update(remote_id, reply, begun)
         # Those of an ended job may be gone.
         job.pods = pods_of(reply) or (job.pods if has_ended(reply) else [])
         job.pods_requested = begun
@@ -175,10 +88,8 @@ class Follower:
 
     async def _known(self, remote_id: str) -> _Job:
         """Return a job with its current pods; those of an ended job are final."""
-        job = self._job(remote_id)
-        if job.pods_requested < (self._clock() - _POD_AGE if job.ended is None else job.ended):
-            await self._fetch(remote_id)
-        return self._job(remote_id)
+        job = self.state_of(remote_id)
+        return job if self.has_current_pods(job) else await self._fetch(remote_id)
 
     async def instances(self, remote_id: str) -> Sequence[Instance]:
         """Return the instances of a job by rank; none before the platform lists them."""
@@ -200,25 +111,18 @@ class Follower:
         try:
             pod = await self._pod(remote_id, instance)
         except NotFound:
-            if self._job(remote_id).ended is not None:
+            if self.state_of(remote_id).ended is not None:
                 raise
             return LogPiece(b"", cursor)
         if pod is None:
             return LogPiece(b"", cursor)
-        job = self._job(remote_id)
+        job = self.state_of(remote_id)
         piece, is_complete, has_next = await read_log(self.api, remote_id, pod, cursor, int(now().timestamp()))
         waits = has_next and job.ended is not None
-        if piece.data or piece.more or is_complete or not (waits or self._may_lag(job)):
+        if piece.data or piece.more or is_complete or not (waits or self.may_lag(job, report_of(job.row).ended_at)):
             return piece
-        await asyncio.sleep(_LAG_PAUSE)
+        await asyncio.sleep(LAG_PAUSE)
         return piece._replace(more=True)
-
-    def _may_lag(self, job: _Job) -> bool:
-        """Return whether lines of an ended job may still be found later."""
-        if job.ended is None or self._clock() >= job.ended + _LAG:
-            return False
-        ended = report_of(job.row).ended_at
-        return job.was_active or (ended is not None and (now() - ended).total_seconds() < _LAG)
 
     async def events(self, remote_id: str, cursor: str) -> EventPage:
         """Return the events of a job and of its first pods after a cursor."""

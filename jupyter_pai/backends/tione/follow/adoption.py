@@ -15,7 +15,7 @@ from ....core.i18n import _
 from ....jobs.job import now
 from ....jobs.spec import JobSpec, parse_spec
 from ...remote import Candidate
-from ...reports import RemoteJob, spec_of_parts
+from ...reports import RemoteJob, newest, spec_of_parts
 from ..api import TioneApi
 from ..console import task_url
 from ..names import our_id
@@ -48,15 +48,8 @@ _OPTIONS = {
 
 async def jobs(api: TioneApi, before: datetime | None = None, limit: int = 50) -> list[RemoteJob]:
     """Return the tasks of the workspace, newest first; with `before`, older ones only."""
-    found: dict[str, RemoteJob] = {}
-    async for rows in api.pages("DescribeTrainingTasks", "TrainingTaskSet", _NEWEST_FIRST, size=_PAGE):
-        for row in rows:
-            one = _remote(api, row, _bare(row))
-            if before is None or one.submitted_at < before:
-                found.setdefault(one.remote_id, one)
-        if len(found) >= limit:
-            break
-    return [*found.values()][:limit]
+    pages = api.pages("DescribeTrainingTasks", "TrainingTaskSet", _NEWEST_FIRST, size=_PAGE)
+    return await newest((_remote(api, row, _bare(row)) async for rows in pages for row in rows), before, limit)
 
 
 async def candidates(api: TioneApi, job_id: str) -> AsyncIterator[Candidate]:

@@ -1,7 +1,4 @@
-"""The tasks that are followed: their states by lists of 50, and the details of watched and of ended tasks.
-
-State is a cache only: any number of processes may follow a task.
-"""
+"""The tasks that are followed: their states by lists of 50, and the details of watched and of ended tasks."""
 
 from __future__ import annotations
 
@@ -11,14 +8,15 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from ....cloud.tencent.reading import number_of, rows_of, text_of, time_of
-from ....core.errors import Conflict, NotFound, Refused
+from ....core.errors import Conflict, NotFound
 from ....core.i18n import _
 from ....jobs.instances import Instance
 from ....jobs.job import JobStatus, now
 from ...reports import EventPage, LogPiece, Report
+from ...rows import LAG_PAUSE, Followed, RowFollower
 from ...terminals import TerminalPage
 from ..api import TioneApi
 from ..console import task_url
@@ -28,19 +26,11 @@ from .task_replies import Pod, has_ended, instances_of, is_failure, pods_of, rep
 
 __all__ = ["Follower", "poll_interval"]
 
-# The most tasks whose details are requested instead of a list, and the rows of one list.
-_FEW, _PAGE = 3, 50
-# The most details of ended tasks that are requested in one poll, as other tasks wait for it.
-_MOST_DETAILS = 40
-_MOST_KEPT = 3000
+# The rows of one list.
+_PAGE = 50
 # Seconds between two polls for each list that they need, at least those of a few tasks, and the longest pause between
 # two polls of watched tasks.
 _LIST_PAUSE, _FEW_PAUSE, _WATCHED_PAUSE = 0.6, 5.0, 5.0
-# Seconds for which a row, and the pods of an active task, are used. A task that was not polled for the last time is no
-# longer followed.
-_ROW_AGE, _POD_AGE, _FORGET = 2.0, 1.0, 60.0
-# Seconds after its end for which lines of a task's log may still be found, and between two searches for them.
-_LAG, _LAG_PAUSE = 5.0, 1.0
 # A time before the first line and event of a task.
 _MARGIN = timedelta(minutes=1)
 # The default of `Follower`.
@@ -55,131 +45,57 @@ def poll_interval(jobs: int, *, watched: bool) -> float:
 
 
 @dataclass
-class _Task:
-    """The known state of a task. Times are those of the follower's clock."""
+class _Task(Followed):
+    """The known state of a task."""
 
-    # The last row or detail, and the time of its request.
-    row: Mapping[str, Any] = field(default_factory=dict)
-    requested: float = -math.inf
     # The last detail, which has fields that a row has not.
     detail: Mapping[str, Any] | None = None
     pods: list[Pod] = field(default_factory=list)
-    pods_requested: float = -math.inf
-    # The last poll.
-    polled: float = -math.inf
     # Why it waits, if its events are read.
     waiting: str = ""
-    # It was seen active, and since then ended.
-    was_active: bool = False
-    ended: float | None = None
-
-    def update(self, row: Mapping[str, Any], requested: float, received: float, *, is_detail: bool) -> None:
-        """Take a reply."""
-        if has_ended(row):
-            self.ended = self.ended if self.ended is not None else received
-        else:
-            self.was_active, self.ended = True, None
-        self.row, self.requested = row, requested
-        self.detail = row if is_detail else self.detail
 
 
-class Follower:
+class Follower(RowFollower[_Task]):
     """The tasks of one profile that are followed.
 
     `pauses`: seconds between the attempts to stop a task that is being submitted, and to delete one that is stopping.
-    `clock` returns a time in seconds that never decreases.
     """
+
+    most_rows: ClassVar[int] = _PAGE
 
     def __init__(
         self, api: TioneApi, pauses: Sequence[float] = _PAUSES, clock: Callable[[], float] = time.monotonic
     ) -> None:
+        super().__init__(_Task, clock)
         self.api = api
-        self._pauses, self._clock = pauses, clock
-        self._tasks: dict[str, _Task] = {}
+        self._pauses = pauses
 
     # States.
 
-    async def poll(self, remote_ids: Sequence[str]) -> dict[str, Report]:
-        """Return the states of tasks. A task that the platform does not have is left out."""
-        for remote_id in remote_ids:
-            self._task(remote_id).polled = self._clock()
-        if len(remote_ids) <= _FEW:
-            return await self._details(remote_ids)
-        await self._list(remote_ids)
-        reports = {one: self._active(one) for one in remote_ids if self._is_listed(one)}
-        missing = [one for one in remote_ids if one not in reports]
-        reports |= await self._details(missing[:_MOST_DETAILS])
-        for remote_id in missing[_MOST_DETAILS:]:  # The next poll requests their details.
-            row = self._task(remote_id).row
-            reports[remote_id] = self._active(remote_id) if row and not has_ended(row) else Report(JobStatus.RUNNING)
-        return reports
+    def has_ended(self, row: Mapping[str, Any]) -> bool:
+        return has_ended(row)
 
-    def _task(self, remote_id: str) -> _Task:
-        """Return what is known of a task."""
-        while len(self._tasks) >= _MOST_KEPT and remote_id not in self._tasks:
-            del self._tasks[next(iter(self._tasks))]
-        return self._tasks.setdefault(remote_id, _Task())
-
-    async def _list(self, remote_ids: Sequence[str]) -> None:
-        """Refresh the rows of tasks. Each request also has the rows of other tasks that are due next."""
-        begun = self._clock()
-        due = [one for one in remote_ids if self._task(one).requested < begun - _ROW_AGE]
-        if not due:
-            return
-        due += self._due_next({*due}, begun)[: -len(due) % _PAGE]
-        pages = [due[place : place + _PAGE] for place in range(0, len(due), _PAGE)]
-        for page, rows in zip(pages, await asyncio.gather(*(self._rows(page) for page in pages)), strict=True):
-            for one in page:
-                task = self._task(one)
-                if one in rows:
-                    task.update(rows[one], begun, self._clock(), is_detail=False)
-                else:
-                    task.requested = -math.inf
-
-    def _due_next(self, without: Collection[str], begun: float) -> list[str]:
-        """Return other tasks that have not ended and are followed, that with the oldest poll first."""
-        tasks = {
-            one: task.polled
-            for one, task in self._tasks.items()
-            if one not in without and task.polled > begun - _FORGET and task.requested < begun - _ROW_AGE
-            and task.row and not has_ended(task.row)
-        }  # fmt: skip
-        return sorted(tasks, key=lambda one: tasks[one])
-
-    async def _rows(self, remote_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Return the rows of at most 50 tasks by id."""
+    async def list_rows(self, remote_ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
         query = {"Filters": [{"Name": "Id", "Values": [*remote_ids]}], "Offset": 0, "Limit": _PAGE}
-        try:
-            reply = await self.api.call("DescribeTrainingTasks", query)
-        except Refused:  # So many ids are perhaps too many: the details are requested.
-            return {}
+        reply = await self.api.call("DescribeTrainingTasks", query)
         return {text_of(row.get("Id")): row for row in rows_of(reply, "TrainingTaskSet")}
 
-    def _is_listed(self, remote_id: str) -> bool:
-        task = self._task(remote_id)
-        return task.requested > -math.inf and not has_ended(task.row)
-
-    async def _details(self, remote_ids: Sequence[str]) -> dict[str, Report]:
-        found = await asyncio.gather(*(self._latest(one) for one in remote_ids))
-        return {one: report for one, report in zip(remote_ids, found, strict=True) if report}
-
-    async def _latest(self, remote_id: str) -> Report | None:
-        """Return the state of a task by its detail; None if the platform does not have it."""
+    async def latest(self, remote_id: str) -> Report | None:
         try:
             detail = await self.detail(remote_id)
         except NotFound:
             # A workspace that does not exist is an error of the list.
-            if remote_id not in await self._rows([remote_id]):
+            if remote_id not in await self.rows([remote_id]):
                 return None
             raise
         if not has_ended(detail):
-            return self._active(remote_id)
+            return self.last(remote_id)
         pods = await self._pods(remote_id) if is_failure(detail) and _nodes(detail) > 1 else ()
         return report_of(detail, pods, self._page(remote_id))
 
-    def _active(self, remote_id: str) -> Report:
+    def last(self, remote_id: str) -> Report:
         """Return the state of a task that has not ended, with the reason why it waits."""
-        task = self._task(remote_id)
+        task = self.state_of(remote_id)
         report = report_of(task.row, console_url=self._page(remote_id))
         waits = report.status in (JobStatus.QUEUED, JobStatus.STARTING)
         return replace(report, reason=task.waiting) if waits and task.waiting and not report.reason else report
@@ -197,12 +113,12 @@ class Follower:
         detail = (await self.api.call("DescribeTrainingTask", {"Id": remote_id})).get("TrainingTaskDetail")
         if not isinstance(detail, Mapping) or not detail:
             raise NotFound(_("The platform does not have the task {id}.").format(id=remote_id))
-        self._task(remote_id).update(detail, begun, self._clock(), is_detail=True)
+        self.update(remote_id, detail, begun).detail = detail
         return detail
 
     async def _known(self, remote_id: str) -> _Task:
         """Return a task whose detail has been requested: of the current run, as each run has an instance of its own."""
-        task = self._task(remote_id)
+        task = self.state_of(remote_id)
         detail = task.detail
         if not detail or not detail.get("LatestInstanceId") or (has_ended(detail) and not has_ended(task.row)):
             await self.detail(remote_id)
@@ -213,9 +129,8 @@ class Follower:
     async def _pods(self, remote_id: str) -> list[Pod]:
         """Return the pods of a task by rank; none before the platform lists them."""
         task = await self._known(remote_id)
-        begun = self._clock()
-        # Those of an ended task are final, once they were requested after its end.
-        if task.pods_requested < (begun - _POD_AGE if task.ended is None else task.ended):
+        if not self.has_current_pods(task):
+            begun = self._clock()
             reply = await self.api.call("DescribeTrainingTaskPods", {"Id": remote_id})
             # Those of an ended task may be gone.
             task.pods = pods_of(reply, task.detail or {}) or (task.pods if has_ended(task.row) else [])
@@ -228,7 +143,7 @@ class Follower:
             pods = await self._pods(remote_id)
         except NotFound:
             return ()
-        return instances_of(pods, self._task(remote_id).row)
+        return instances_of(pods, self.state_of(remote_id).row)
 
     async def _pod(self, remote_id: str, instance: str) -> Pod | None:
         return next((pod for pod in await self._pods(remote_id) if pod.instance == instance), None)
@@ -243,25 +158,17 @@ class Follower:
             pod = await self._pod(remote_id, instance)
             if pod is None:
                 return LogPiece(b"", cursor)
-            task = self._task(remote_id)
+            task = self.state_of(remote_id)
             piece, is_complete = await read_log(self.api, pod.name, int(_since(task.row).timestamp()) * 10**9, cursor)
         except NotFound:
-            if self._task(remote_id).ended is not None:
+            if self.state_of(remote_id).ended is not None:
                 raise
             return LogPiece(b"", cursor)
-        if piece.data or piece.more or is_complete or not pod.has_started or not self._may_lag(task):
+        may_lag = pod.has_started and self.may_lag(task, time_of(task.row.get("EndTime")))
+        if piece.data or piece.more or is_complete or not may_lag:
             return piece
-        await asyncio.sleep(_LAG_PAUSE)
+        await asyncio.sleep(LAG_PAUSE)
         return piece._replace(more=True)
-
-    def _may_lag(self, task: _Task) -> bool:
-        """Return whether lines of an ended task may still be found later."""
-        if task.ended is None:
-            return False
-        if task.was_active:
-            return self._clock() < task.ended + _LAG
-        ended = time_of(task.row.get("EndTime"))
-        return ended is not None and (now() - ended).total_seconds() < _LAG and self._clock() < task.ended + _LAG
 
     async def events(self, remote_id: str, cursor: str) -> EventPage:
         """Return the events of a task after a cursor: why it waits, and what happened to its pods."""
@@ -319,7 +226,7 @@ class Follower:
                     raise
                 await asyncio.sleep(pause)
             else:
-                self._task(remote_id).requested = -math.inf
+                self.state_of(remote_id).requested = -math.inf
                 return
 
     async def delete(self, remote_id: str) -> None:
@@ -336,7 +243,7 @@ class Follower:
                 await asyncio.sleep(pause)
             else:
                 break
-        self._tasks.pop(remote_id, None)
+        self._jobs.pop(remote_id, None)
 
 
 def _nodes(task: Mapping[str, Any]) -> int:
