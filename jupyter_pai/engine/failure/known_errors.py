@@ -6,37 +6,12 @@ import re
 from collections.abc import Sequence
 
 from ...core.i18n import N_, _
+from .packages import package_of
 
-# Package names that differ from their import names.
-_PACKAGES = {
-    "Crypto": "pycryptodome",
-    "OpenSSL": "pyopenssl",
-    "PIL": "pillow",
-    "attr": "attrs",
-    "bs4": "beautifulsoup4",
-    "cv2": "opencv-python-headless",
-    "dateutil": "python-dateutil",
-    "docx": "python-docx",
-    "dotenv": "python-dotenv",
-    "faiss": "faiss-cpu",
-    "fitz": "pymupdf",
-    "git": "gitpython",
-    "jwt": "pyjwt",
-    "magic": "python-magic",
-    "mpl_toolkits": "matplotlib",
-    "pkg_resources": "setuptools",
-    "psycopg2": "psycopg2-binary",
-    "pytorch_lightning": "pytorch-lightning",
-    "sentence_transformers": "sentence-transformers",
-    "serial": "pyserial",
-    "skimage": "scikit-image",
-    "sklearn": "scikit-learn",
-    "umap": "umap-learn",
-    "usb": "pyusb",
-    "websocket": "websocket-client",
-    "yaml": "pyyaml",
-}
-
+_NO_PACKAGE = N_(
+    "Add the package that has it to requirements.txt. "
+    "If it is a file of yours, check with --dry-run that it is in the folder."
+)
 _DENIED = N_("Permission denied: {path}")
 _DENIED_FIX = N_("A job can write to its own folder and to PAI_OUTPUT_…. To make a script executable: chmod +x …")
 _NO_GPU_MEMORY = N_("Out of memory on the GPU: {text}")
@@ -236,7 +211,8 @@ def find(exit_code: int, lines: Sequence[str]) -> tuple[str, str] | None:
     for pattern, reason, fix, code in _TABLE:
         matches = map(re.compile(pattern).search, reversed(lines))
         if code in (0, exit_code) and (match := next(filter(None, matches), None)):
-            module = match.groupdict().get("name", "").split(".")[0]
-            values = match.groupdict() | {"package": _PACKAGES.get(module, module)}
+            values = match.groupdict()
+            if pattern is MODULE and not (values := values | {"package": package_of(match["name"])})["package"]:
+                fix = _NO_PACKAGE
             return _(reason).format(**values), _(fix).format(**values)
     return None
