@@ -248,7 +248,9 @@ class SubmitPlan:
         outputs = (*spec.outputs.values(), spec.output_path, self.request.spec.output_path)
         uris |= dict.fromkeys(outputs, _("an output of the job"))
         paths = {local_path(uri).rstrip("/"): reason for uri, reason in uris.items()}
-        return {path: paths[path] for path in filter(os.path.isdir, paths)} | {str(state_dir): _("jobs and their data")}
+        return {path: paths[path] for path in filter(os.path.exists, paths)} | {
+            str(state_dir): _("jobs and their data")
+        }
 
     @property
     def _is_codeless(self) -> bool:

@@ -7,13 +7,14 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 
 from ..core.i18n import _
 from ..core.text import show_size
 from ..jobs.state_dir import ExcludedPath
+from .fixes import fixes
 from .hyperparameters.syntax import Module, dotted
 from .pack import Manifest
 
@@ -98,20 +99,9 @@ def questions(manifest: Manifest, modules: Iterable[Module], hyperparameters: Ma
         if len(found) < _MOST_NAMED and (path := search.find(text)) and path.path not in found:
             place = text.place or _("hyperparameter `{name}`").format(name=text.names[-1])
             question = _("The code names `{path}` ({place}), which is excluded ({why}).")
-            found[path.path] = question.format(path=text.text, place=place, why=path.why) + " " + fixes(path)
+            found[path.path] = question.format(path=text.text, place=place, why=path.why)
+            found[path.path] += " " + fixes(path, manifest.folder, search.relative(text.text))
     return tuple(found.values())
-
-
-def fixes(excluded: ExcludedPath) -> str:
-    """Return the two ways to give an excluded path to a job."""
-    path = excluded.path
-    if excluded.rule.endswith("ignore"):
-        include = _("To include it, add the line `!{path}` to .paiignore.").format(path=path)
-    elif excluded.rule.startswith("--"):
-        include = _("To include it, change {option}.").format(option=excluded.rule)
-    else:
-        include = _("To include it, pass --allow-secret {path}.").format(path=path)
-    return include + " " + _("To pass it as an input: --input NAME={path}.").format(path=path.rstrip("/"))
 
 
 def find(path: str, excluded: Iterable[ExcludedPath]) -> ExcludedPath | None:
@@ -147,21 +137,26 @@ class _Search:
             return None
         if any(map(_WRITES.search, text.names)) or _RESULTS.search(path):
             return None
-        if path.startswith("/"):
-            path = os.path.relpath(path, self.folder)
-        path = posixpath.normpath(path)
+        path = self.relative(path)
         is_word = "/" not in text.text and "." not in text.text
         if path.startswith("..") or path == "." or (is_word and not any(map(_READS.search, text.names[-2:]))):
             return None
         return find(path, self.excluded) or self._find_below(path)
 
+    def relative(self, path: str) -> str:
+        """Return a path from the folder of the code."""
+        return os.path.relpath(path, self.folder) if path.startswith("/") else posixpath.normpath(path)
+
     def _find_below(self, path: str) -> ExcludedPath | None:
-        """Return an excluded path that matches a glob, or lies in a folder of which nothing is packed."""
-        if re.search(r"[*?\[]", path):
-            return next((one for one in self.excluded if fnmatchcase(one.path, path)), None)
-        if path in self.packed:
+        """Return the folder of the excluded paths that match a glob, or a folder of which nothing is packed."""
+        is_glob = re.search(r"[*?\[]", path)
+        if not is_glob and path in self.packed:
             return None
-        return next((one for one in self.excluded if one.path.startswith(f"{path}/")), None)
+        one = next((o for o in self.excluded if fnmatchcase(o.path, path) or o.path.startswith(f"{path}/")), None)
+        folder = posixpath.dirname(path) if is_glob else path
+        if one is None or not folder or re.search(r"[*?\[]", folder):
+            return one
+        return replace(one, path=f"{folder}/")
 
 
 def _parents(path: str) -> Iterator[str]:

@@ -23,11 +23,14 @@ from ..jobs.state_dir import ExcludedPath, state_errors
 from . import archive, import_paths, notebook, secret_scan
 from .archive import Content, Entry
 from .file_cache import FileMemory, FileNotes
+from .fixes import link_options
 from .ignore import ENVIRONMENT_MARKS, Rules, is_environment
 from .script import with_shell
 from .secret_scan import Match
 
 _MOST_FILES = 50_000
+# Links that an error names.
+_MOST_LINKS = 5
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,8 @@ class Packed:
 
 
 def scan(source: Source, limit: int, apart: Mapping[str, str] | None = None, *, may_be_empty: bool = False) -> Manifest:
-    """List the files to pack. `limit` is in bytes; `apart` has folders that are not packed, path to reason.
+    """List the files to pack. `limit` is in bytes; `apart` has folders and links that are not packed, path to reason; a
+    file among them is packed, unless a rule excludes it.
     `may_be_empty`: a job without code is intended.
 
     Raises:
@@ -132,10 +136,11 @@ def _walk(folder: str, rules: Rules, apart: Mapping[str, str], excluded: list[Ex
         for item in items:
             inner = path + item.name
             is_folder = item.is_dir(follow_symlinks=False)
-            if why := apart.get(item.path):
+            why = apart.get(item.path)
+            if why and (is_folder or item.is_symlink()):
                 excluded.append(ExcludedPath(inner + "/" * is_folder, why, expected=True))
             elif reason := rules.why_out(inner, item.name, is_folder):
-                expected = reason.expected or (is_folder and _is_environment_at(item.path))
+                expected = reason.expected or bool(why) or (is_folder and _is_environment_at(item.path))
                 excluded.append(ExcludedPath(inner + "/" * is_folder, reason.text, reason.rule, expected))
             elif is_folder:
                 waiting.append((inner + "/", rules))
@@ -173,18 +178,21 @@ def _entry(item: os.DirEntry[str], path: str, excluded: list[ExcludedPath]) -> E
 
 def _check_links(manifest: Manifest) -> None:
     folder = os.path.realpath(manifest.folder)
-    out = [
-        f"{entry.path} -> {entry.link}"
+    links = [
+        entry
         for entry in manifest.entries
         if entry.link
         if os.path.isabs(entry.link) or not Path(os.path.realpath(entry.file)).is_relative_to(folder)
     ]
-    if out:
+    out = [f"{entry.path} -> {entry.link}" for entry in links]
+    if links:
         raise SourceError(
             ngettext(
                 "A link points outside the folder: {links}.", "{n} links point outside the folder: {links}.", len(out)
-            ).format(n=len(out), links=", ".join(out[:5])),
-            fix=_("Exclude it with --exclude, and pass its target as an input: --input NAME=PATH."),
+            ).format(n=len(out), links=", ".join(out[:_MOST_LINKS])),
+            fix=_("Pass its target as an input, or exclude a broken link: {options}").format(
+                options=link_options([entry.path for entry in links[:_MOST_LINKS]], manifest.folder)
+            ),
             links=out,
         )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from typing import NamedTuple
 from ..core.errors import DAMAGED, SourceError
 from ..core.i18n import _, ngettext
 from . import secret_patterns
+from .fixes import escaped
 from .secret_rules import title
 
 _BINARY_WITHIN = 8192
@@ -87,12 +89,19 @@ def check(leaks: Mapping[str, Sequence[Leak]]) -> tuple[Match, ...]:
                 places="; ".join(_shortened([f"{_place(*match)} ({title(match.leak.kind)})" for match in certain])),
             ),
             fix=_(
-                "Pass it to the job with --secret NAME instead (store it with %pai secret set NAME), exclude the file "
-                "with --exclude, or allow it with --allow-secret FILE."
-            ),
+                "Pass it to the job with --secret NAME instead (store it with %pai secret set NAME). "
+                "To exclude the file: {exclude}. To allow it: {allow}."
+            ).format(exclude=_options("--exclude", certain), allow=_options("--allow-secret", certain)),
             leaks=[match.as_json() for match in certain],
         ).at("source")
     return tuple(matches)
+
+
+def _options(option: str, matches: Sequence[Match]) -> str:
+    """Return an option with each file, or as a pattern for it."""
+    paths = dict.fromkeys(match.path for match in matches)
+    words = (f"/{escaped(path)}" if option == "--exclude" else path for path in paths)
+    return " ".join(f"{option} {shlex.quote(word)}" for word in words)
 
 
 def messages(matches: Sequence[Match]) -> tuple[str, ...]:

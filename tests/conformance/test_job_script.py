@@ -301,6 +301,25 @@ def test_inputs_are_fetched(machine: Machine) -> None:
         assert (code, own(output)) == (0, ["/ml/input/data/train/rows 1.csv", "fetched"])
 
 
+def test_inputs_from_the_folder_of_the_code_are_at_their_own_paths(machine: Machine, tmp_path: Path) -> None:
+    """A path of the code is kept. `rows` and `own` are on this machine, and their copies on the platform."""
+    data = machine.shared / "own"
+    folders = [tmp_path / "code/data/rows", data]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        (folder / "a b.csv").write_text("rows\n")
+    given = {"rows": str(folders[0]), "one": f"{folders[0]}/a b.csv", "kept": str(tmp_path / "code/a.txt")}
+    one = job(
+        "cat 'data/rows/a b.csv' a.txt; [ -h data/rows ] && echo link",
+        inputs=given,
+        source={"folder": str(tmp_path / "code"), "files": {"a.txt": ""}},
+    )
+    places = {"rows": f"{data}/", "one": f"{data}/a b.csv", "kept": f"{data}/a b.csv"}
+    place = replace(machine.site, code=packed({"a.txt": "code\n"}), inputs=places)
+    code, output = machine.run(script(one, place))
+    assert (code, own(output)) == (0, ["rows", "code", "link"])
+
+
 def test_missing_input_is_named(machine: Machine) -> None:
     place = replace(machine.site, inputs={"train": "/is/not/there"})
     code, output = machine.run(script(job("true", inputs={"train": "x://1"}), place))

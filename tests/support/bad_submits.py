@@ -35,7 +35,7 @@ REFUSED = [
     ("--command true --secret NOWHERE", "Unknown secret `NOWHERE`", "secret set NOWHERE"),
     ("--command true --secret a-b", "Invalid variable for a secret", "VARIABLE=NAME"),
     ("--command true --secret A=b/c", "The secret of `A`", "secret set NAME"),
-    ("--source leaky --command true", "conf/run.yaml, line 2 (GitHub token)", "--allow-secret FILE"),
+    ("--source leaky --command true", "conf/run.yaml, line 2 (GitHub token)", "--allow-secret conf/run.yaml"),
     (f"--command true --env A={CERTAIN['github'][0]}", "environment variable `A` (GitHub token)", "--secret NAME"),
     ("--command 'open", "Cannot parse the line", "quot"),
 ]

@@ -16,6 +16,7 @@ from ...jobs.job import Job
 from ...jobs.spec import JobSpec
 from ...jobs.state_dir import Home, JobFolder, Packing
 from ...source import archive
+from ..input_links import input_links
 from ..runtime import CLIENT_IN_JOB, conda, launcher
 from . import container, interpreter
 from .container import Container, Mount
@@ -64,6 +65,10 @@ class Workspace:
         ):
             path.mkdir(parents=True, exist_ok=True)
         archive.unpack(self.folder.source, code)
+        for inner, place in input_links(self.job.spec).items():
+            if not os.path.lexists(code / inner):
+                (code / inner).parent.mkdir(parents=True, exist_ok=True)
+                (code / inner).symlink_to(f"{self.layout.root}/input/data/{place}")
         (self.ml / "input/config/hyperparameters.json").write_text(
             json.dumps(self.spec.hyperparameters, ensure_ascii=False, indent=1), "utf-8", "surrogateescape"
         )

@@ -25,6 +25,7 @@ from ...core.text import show_size
 from ...jobs.job import Job
 from ...jobs.spec import JobSpec
 from ...source import ignore
+from ..input_links import input_links
 from ..kept_files import KeptFiles, note_on_links
 from ..local.supervisor import namespaces, output_parameters
 from . import CLIENT_IN_JOB, launcher
@@ -100,6 +101,7 @@ def build(job: Job, place: Site | Mounted, import_paths: tuple[str, ...] = (), k
             variables["kept"] = contract.Layout().output(contract.FILES)
         steps = [
             _part("mounted_code"),
+            *_links(job.spec),
             _part("opt_ml"),
             _part("node_variables"),
             _part("environment"),
@@ -108,7 +110,7 @@ def build(job: Job, place: Site | Mounted, import_paths: tuple[str, ...] = (), k
     else:
         variables |= _site(spec, place)
         steps = [*_nodes(place, spec), *_roles(spec, place), _part("layout"), *_exports(spec, place), *_code(place)]
-        steps += [place.setup, _part("opt_ml"), _part("node_variables"), _part("environment")]
+        steps += [*_links(job.spec), place.setup, _part("opt_ml"), _part("node_variables"), _part("environment")]
         steps.append('pai_kept=${pai_kept:+$pai_ml/output/$pai_kept}\nset -- /bin/sh -c "$pai_command"\n')
         steps += [_part("requirements")] if _installs(spec, place) else []
         steps += [] if place.in_container else [_part("private_root")]
@@ -124,6 +126,15 @@ def build(job: Job, place: Site | Mounted, import_paths: tuple[str, ...] = (), k
 def _channels(spec: JobSpec) -> list[str]:
     """Return the output channels."""
     return [*spec.channels, *(name for name in spec.outputs if name not in spec.channels)]
+
+
+def _links(spec: JobSpec) -> Iterator[str]:
+    """Yield the inputs that are also at their own paths in the code."""
+    links = input_links(spec)
+    if links:
+        yield _part("input_links")
+    for path, place in links.items():
+        yield f"input_link {shlex.quote(path)} {shlex.quote(place)}"
 
 
 def _part(name: str) -> str:

@@ -207,9 +207,9 @@ def key(requirements: str, image: str = "", folder: str = "") -> str:
     """Return the folder name of an environment for requirements, this interpreter and an image. Files that the
     requirements name by a path, here or in `folder`, count with their content."""
     text = _expanded(requirements)
-    contents = list(_contents(text, folder))
-    # Paths are relative to the folder, and an editable package is imported from it.
-    words = filter(None, (text, sys.executable, sys.version, image, *contents, folder if contents else ""))
+    contents = _contents(text, folder)
+    text = text.replace(f"{folder}/", "./") if folder else text  # Jobs have their code in folders of their own.
+    words = filter(None, (text, sys.executable, sys.version, image, *contents))
     return hashlib.sha256("\0".join(words).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
@@ -230,6 +230,7 @@ def _contents(requirements: str, folder: str) -> Iterator[str]:
             yield _digest(path)
         elif os.path.isdir(path):
             editable = option in ("-e", "--editable")
+            yield os.path.abspath(path) if editable else ""
             names = _METADATA if editable else sorted(filter(_PACKAGE.fullmatch, os.listdir(path)))
             found = [os.path.join(path, name) for name in names] if option else _files_below(path)
             yield from (f"{os.path.relpath(file, path)} {_digest(file)}" for file in found if os.path.isfile(file))

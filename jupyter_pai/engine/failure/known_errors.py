@@ -6,37 +6,12 @@ import re
 from collections.abc import Sequence
 
 from ...core.i18n import N_, _
+from .packages import package_of
 
-# Package names that differ from their import names.
-_PACKAGES = {
-    "Crypto": "pycryptodome",
-    "OpenSSL": "pyopenssl",
-    "PIL": "pillow",
-    "attr": "attrs",
-    "bs4": "beautifulsoup4",
-    "cv2": "opencv-python-headless",
-    "dateutil": "python-dateutil",
-    "docx": "python-docx",
-    "dotenv": "python-dotenv",
-    "faiss": "faiss-cpu",
-    "fitz": "pymupdf",
-    "git": "gitpython",
-    "jwt": "pyjwt",
-    "magic": "python-magic",
-    "mpl_toolkits": "matplotlib",
-    "pkg_resources": "setuptools",
-    "psycopg2": "psycopg2-binary",
-    "pytorch_lightning": "pytorch-lightning",
-    "sentence_transformers": "sentence-transformers",
-    "serial": "pyserial",
-    "skimage": "scikit-image",
-    "sklearn": "scikit-learn",
-    "umap": "umap-learn",
-    "usb": "pyusb",
-    "websocket": "websocket-client",
-    "yaml": "pyyaml",
-}
-
+_NO_PACKAGE = N_(
+    "Add the package that has it to requirements.txt. "
+    "If it is a file of yours, check with --dry-run that it is in the folder."
+)
 _DENIED = N_("Permission denied: {path}")
 _DENIED_FIX = N_("A job can write to its own folder and to PAI_OUTPUT_…. To make a script executable: chmod +x …")
 _NO_GPU_MEMORY = N_("Out of memory on the GPU: {text}")
@@ -339,6 +314,6 @@ def _find(pattern: str, reason: str, fix: str, lines: Sequence[str]) -> tuple[st
     values = {name: value for name, value in match.groupdict().items() if value is not None}
     name = values.setdefault("name", values.get("other", ""))
     values.setdefault("path", name)
-    module = name.split(".")[0]
-    values["package"] = _PACKAGES.get(module, module)
+    if pattern is MODULE and not (values := values | {"package": package_of(name)})["package"]:
+        fix = _NO_PACKAGE
     return _(reason).format(**values), _(fix).format(**values)

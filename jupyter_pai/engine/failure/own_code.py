@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
-from collections.abc import Iterable, Sequence
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
 
+from ...core.errors import DAMAGED
 from ...core.i18n import _
-from ...jobs.state_dir import ExcludedPath, JobFolder, Packing, read_manifest
+from ...jobs.state_dir import JobFolder, Packing, read_manifest
 from ...source import excluded
+from ...source.fixes import fixes
 from .known_errors import MODULE, NO_FILE
 
 _PATH = re.compile(NO_FILE + r"'(?P<path>[^']{1,1000})'")
@@ -22,14 +27,14 @@ def find(lines: Sequence[str], folder: JobFolder) -> tuple[str, str] | None:
     if module:
         return _missing_module(module["name"], folder)
     path = next(filter(None, map(_PATH.search, reversed(lines))), None)
-    return _missing_file(CODE.sub("", path["path"]), Packing.read(folder).excluded) if path else None
+    return _missing_file(CODE.sub("", path["path"]), folder) if path else None
 
 
-def _missing_file(path: str, paths: Iterable[ExcludedPath]) -> tuple[str, str] | None:
-    if path.startswith("/") or not (one := excluded.find(path, paths)):
+def _missing_file(path: str, folder: JobFolder) -> tuple[str, str] | None:
+    if path.startswith("/") or not (one := excluded.find(path, Packing.read(folder).excluded)):
         return None
     reason = _("File `{path}` not found: it was excluded ({why}).").format(path=path, why=one.why)
-    return reason, excluded.fixes(one)
+    return reason, fixes(one, _source(folder), path)
 
 
 def _missing_module(name: str, folder: JobFolder) -> tuple[str, str] | None:
@@ -42,13 +47,12 @@ def _missing_module(name: str, folder: JobFolder) -> tuple[str, str] | None:
         for end in (".py", "/__init__.py", "/"):
             path = posixpath.normpath(posixpath.join(root, name.replace(".", "/") + end))
             if one := excluded.find(path, packing.excluded):
-                return _("The module `{name}` was excluded ({why}).").format(name=name, why=one.why), excluded.fixes(
-                    one
-                )
+                reason = _("The module `{name}` was excluded ({why}).").format(name=name, why=one.why)
+                return reason, fixes(one, _source(folder), path)
     head, _dot, rest = name.partition(".")
     places = [place for path in files if (place := _place_of(head, path)) is not None]
     if not places:
-        return None
+        return _module_around(head, _source(folder))
     place = min(places, key=lambda place: place.count("/"))
     found = posixpath.join(place, head)
     if rest and place in ("", *packing.import_paths):
@@ -64,6 +68,33 @@ def _missing_module(name: str, folder: JobFolder) -> tuple[str, str] | None:
         ),
         _("Add its folder to the path: --env PYTHONPATH={folder}").format(folder=place or "."),
     )
+
+
+def _module_around(name: str, folder: str) -> tuple[str, str] | None:
+    """Return the reason and fix for a module of the user's project that is outside of the packed folder."""
+    home = Path.home()
+    for root in Path(folder).parents if folder else ():
+        if root == home or not root.name:
+            return None
+        for place in (".", "src"):
+            path = root / place / name
+            if path.with_suffix(".py").is_file() or any(path.glob("*.py")):
+                text = _("The module `{name}` is in your project ({path}), but not in the packed folder {folder}.")
+                fix = _("Pack its project: {options}").format(
+                    options=shlex.join(["--source", str(root), "--env", f"PYTHONPATH={place}"])
+                )
+                return text.format(name=name, path=path, folder=folder), fix
+        if any((root / mark).exists() for mark in ("pyproject.toml", ".git")):
+            return None
+    return None
+
+
+def _source(folder: JobFolder) -> str:
+    """Return the folder that was packed; empty if it is not known."""
+    try:
+        return str(json.loads(folder.spec.read_bytes())["source"]["folder"])
+    except DAMAGED:
+        return ""
 
 
 def _place_of(name: str, path: str) -> str | None:

@@ -67,8 +67,8 @@ def test_missing_file_names_the_rule_and_the_fixes(cli: Cli, project: Path) -> N
     result = cli("submit", "scripts/train.py", "--source", ".", "--wait", "--yes")
     assert "note: Excluded: data/ (3 B, .gitignore)" in result.stdout
     assert "File `data/train.csv` not found: it was excluded (.gitignore: data/)." in result.stdout
-    assert "add the line `!data/` to .paiignore" in result.stdout
-    assert "--input NAME=data" in result.stdout
+    assert f"add the line `!data/` to {project}/.paiignore" in result.stdout
+    assert f"--input data={project}/data" in result.stdout
     script(project, "!data/\n", ".paiignore")
     assert cli("submit", "scripts/train.py", "--source", ".", "--wait").returncode == 0
 

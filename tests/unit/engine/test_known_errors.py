@@ -20,6 +20,14 @@ from ...support.fuzz import MANY
             "--requirement scikit-learn",
         ),
         (1, "ModuleNotFoundError: No module named 'tabulate'", "`tabulate`", "--requirement tabulate"),
+        (1, "ModuleNotFoundError: No module named 'distutils'", "`distutils`", "--requirement setuptools"),
+        (1, "ModuleNotFoundError: No module named 'alibabacloud_credentials.x'", "", "--requirement alibabacloud-cred"),
+        (
+            1,
+            "No module named 'tencentcloud.tione'\nModuleNotFoundError: No module named 'tencentcloud.tione'",
+            "",
+            "--requirement tencentcloud-sdk-python-tione",
+        ),
         (1, "EOFError: EOF when reading a line\n", "reads standard input", "--hp"),
         (127, "/bin/sh: 1: trian: not found\n", "`trian`", "./trian"),
         (127, "sh: 1: trian: not found\n", "`trian`", "./trian"),
@@ -55,6 +63,16 @@ def test_exit_codes_have_reason_and_fix(code: int, tail: str, reason: str, fix: 
     result = diagnose(code, tail)
     assert reason in result[0]
     assert fix in result[1]
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["google", "google.cloud.storage", "azure", "azure.storage.blob", "ruamel.yaml", "zope.event", "tencentcloud"],
+)
+def test_shared_module_is_no_package(module: str) -> None:
+    reason, fix = diagnose(1, f"ModuleNotFoundError: No module named '{module}'")
+    assert f"`{module}` is missing" in reason
+    assert fix.startswith("Add the package that has it to requirements.txt.")
 
 
 def frames(*places: tuple[str, int]) -> str:

@@ -88,7 +88,8 @@ def test_question_names_place_rule_and_both_fixes(folder: Path) -> None:
     (question,) = excluded.questions(manifest, inspect_modules(spec)[1], {})
     assert question == (
         "The code names `data/train.csv` (train.py, line 2), which is excluded (.gitignore: data/). "
-        "To include it, add the line `!data/` to .paiignore. To pass it as an input: --input NAME=data."
+        f"To include it, add the line `!data/` to {folder}/.paiignore. "
+        f"To pass it as an input: --input data={folder}/data."
     )
     (folder / ".paiignore").write_text("!data/\n")
     assert "data/train.csv" in {entry.path for entry in pack.scan(spec.source, 10**9).entries}
