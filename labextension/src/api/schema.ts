@@ -431,6 +431,7 @@ export interface IJobView {
   readonly labels?: Readonly<Record<string, string>>;
   readonly notebook?: string;
   readonly progress: number | null;
+  readonly expected_end?: number | null;
   readonly metrics: Readonly<Record<string, ILatestMetric>>;
   readonly usage?: Readonly<Record<string, ILatestPoint>>;
   readonly paid?: boolean;
@@ -515,6 +516,7 @@ export interface IListedJob {
   readonly labels?: Readonly<Record<string, string>>;
   readonly notebook?: string;
   readonly progress: number | null;
+  readonly expected_end?: number | null;
   readonly metrics: Readonly<Record<string, ILatestMetric>>;
   readonly usage?: Readonly<Record<string, ILatestPoint>>;
   readonly paid?: boolean;
