@@ -275,6 +275,8 @@ export interface IHyperparameter {
   readonly aliases: readonly string[];
   readonly minimum: string | null;
   readonly maximum: string | null;
+  readonly nargs: string;
+  readonly item: string;
 }
 
 export interface IImage {
@@ -307,6 +309,7 @@ export interface IInspection {
   readonly closed: boolean;
   readonly notes: readonly string[];
   readonly refused: Readonly<Record<string, string>>;
+  readonly nargs: Readonly<Record<string, string>>;
 }
 
 export interface IInstance {
@@ -371,6 +374,7 @@ export interface IJobSpec {
   readonly command?: string;
   readonly entry_point?: string;
   readonly interpreter?: string;
+  readonly nargs?: Readonly<Record<string, string>>;
   readonly source?: ISource;
   readonly layout?: 'usercode' | 'code';
   readonly python?: string;
