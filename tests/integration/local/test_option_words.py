@@ -12,7 +12,7 @@ from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
 from jupyter_pai.core.errors import PaiError
 
-from ...conftest import script, submit
+from ...conftest import script, submit, until
 
 PROGRAM = """
 import argparse
@@ -39,6 +39,15 @@ def test_list_is_passed_as_words(engine: EmbeddedClient, folder: Path) -> None:
     assert ended(again) == "[3, 4] ['a.txt']\n"
     command = submit(engine, "exec python train.py $PAI_USER_ARGS", folder, hyperparameters={"sizes": (5, 6)})
     assert ended(command) == "[5, 6] []\n"
+
+
+def test_step_of_a_workflow_gets_words(engine: EmbeddedClient, folder: Path) -> None:
+    script(folder, PROGRAM)
+    spec = {"entry_point": "train.py", "source": {"folder": str(folder)}, "hyperparameters": {"sizes": [7, 8]}}
+    body = {"workflow": {"name": "flow", "steps": [{"name": "train", "spec": spec}]}}
+    run = engine.call("run_workflow", body=body)["run"]["id"]
+    job = until(lambda: engine.call("show_workflow", run=run)["run"]["steps"][0]["job"])
+    assert ended(JobHandle(engine.call("show", job=job), engine)) == "[7, 8] []\n"
 
 
 def test_value_of_another_form_is_refused(
