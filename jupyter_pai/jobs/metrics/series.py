@@ -58,8 +58,8 @@ class Cursor:
     `origins` maps each metric to its source, or to the channel and run of its event files. `files` has the number of
     each metric's file; the next metric gets `next_file`. `texts` is a size in bytes. `latest` has step, value and time
     of the last points, so that a list of jobs does not open other files. `detectors` has the context of each log.
-    `expected_end` is the time of the end (Unix seconds) by the last progress bar, `processes` those that write the same
-    log as another one.
+    `expected_end` is the time of the end (Unix seconds) by the last progress bar. `processes` has the instances of
+    processes that write the log of another one.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
