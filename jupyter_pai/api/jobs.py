@@ -52,17 +52,18 @@ class LatestMetric(LatestPoint):
 class JobView(Job):
     """A job with the values that are read from its files.
 
-    `progress` is 0 to 1; `metrics` has the latest point of each metric. `usage` has the latest resource samples of a
-    running job: system/cpu in cores, system/memory in bytes, system/gpu in percent of a GPU, system/gpu_memory in
-    bytes. `paid`: the job is billed until it ends. `tensorboard`: it has metrics or event files for TensorBoard.
-    `platform_boards`: its platform runs TensorBoards itself. `stays_on_platform`: deleting it here does not delete it
-    on its platform. `terminal`: a terminal in the job can be opened. `registry`: its outputs can be registered as
-    models.
+    `progress` is 0 to 1; `expected_end` is the time (Unix seconds) of the end by the progress bar in the log. `metrics`
+    has the latest point of each metric. `usage` has the latest resource samples of a running job: system/cpu in cores,
+    system/memory in bytes, system/gpu in percent of a GPU, system/gpu_memory in bytes. `paid`: the job is billed until
+    it ends. `tensorboard`: it has metrics or event files for TensorBoard. `platform_boards`: its platform runs
+    TensorBoards itself. `stays_on_platform`: deleting it here does not delete it on its platform. `terminal`: a
+    terminal in the job can be opened. `registry`: its outputs can be registered as models.
     """
 
     model_config = ConfigDict(defer_build=True)
 
     progress: float | None
+    expected_end: float | None = None
     metrics: dict[str, LatestMetric]
     usage: dict[str, LatestPoint] = {}
     paid: bool = False

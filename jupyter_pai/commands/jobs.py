@@ -201,11 +201,12 @@ def _list(ctx: CommandContext, options: Options) -> None:
         for job in reply["jobs"]
     ]
     columns = (_("id"), _("name"), _("status"), _("profile"), _("submitted"), _("duration"), _("metrics"))
-    if any("" if job["ended_at"] else job["reason"] for job in reply["jobs"]):
-        # Of ended jobs, `show` has the reason.
-        columns = (*columns, _("reason"))
-        rows = [(*row, "" if job["ended_at"] else job["reason"]) for row, job in zip(rows, reply["jobs"], strict=True)]
-    ctx.console.table(columns, rows)
+    # Of ended jobs, `show` has the reason.
+    reasons = ["" if job["ended_at"] else job["reason"] for job in reply["jobs"]]
+    if any(reasons):
+        ctx.console.table((*columns, _("reason")), [(*row, why) for row, why in zip(rows, reasons, strict=True)])
+    else:
+        ctx.console.table(columns, rows)
     if reply["total"] > len(rows):
         ctx.console.print(
             _("{shown} of {total} jobs; more with --limit.").format(shown=len(rows), total=reply["total"])

@@ -5,6 +5,7 @@ The reference for users is `docs/contract.md`. Standard library only: this modul
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shlex
@@ -16,6 +17,7 @@ __all__ = [
     "CHANNELS",
     "NODE_VARIABLES",
     "NOTEBOOK",
+    "REPEATED",
     "Layout",
     "check_channel",
     "check_name",
@@ -28,6 +30,7 @@ __all__ = [
     "typed",
     "user_args",
     "variables",
+    "words_of",
 ]
 
 # The output channels of every job. `logs` is the older name of `tensorboard`: both lead to the same folder.
@@ -146,19 +149,72 @@ def variables(prefix: str, names: Iterable[str]) -> tuple[dict[str, str], list[s
     return short, [name for group in by_variable.values() for name in group if name not in short]
 
 
-def user_args(hyperparameters: Mapping[str, str], args: Iterable[str] = ()) -> str:
+# An option that is given once for each of several words.
+REPEATED = "repeated"
+_NUMBER = re.compile(r"-\d*\.?\d+([eE][-+]?\d+)?")
+
+
+def words_of(value: str, nargs: str = "") -> list[str]:
+    """Return the words of a value for an option that takes several: a list or tuple, in JSON or Python, or words
+    separated by blanks. For an option that is repeated, blanks are part of a word.
+
+    Raises:
+        ValueError: if it is a list of other things than words and numbers, or has an unclosed quotation.
+    """
+    text = value.strip()
+    if text[:1] + text[-1:] in ("[]", "()"):
+        return _items(text)
+    return shlex.split(text) if nargs != REPEATED and re.search(r"\s", text) else [value]
+
+
+def _items(text: str) -> list[str]:
+    for read in (json.loads, ast.literal_eval):
+        try:
+            items = read(text)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            continue
+        items = items if isinstance(items, (list, tuple)) else [items]
+        if not all(isinstance(item, (str, int, float)) for item in items):
+            raise ValueError(text)
+        return list(map(str, items))
+    if re.search(r"[\[\](){}]", text[1:-1]):
+        raise ValueError(text)
+    return [part.strip() for part in text[1:-1].split(",") if part.strip()]  # As in YAML: [adam, sgd]
+
+
+def user_args(
+    hyperparameters: Mapping[str, str], args: Iterable[str] = (), nargs: Mapping[str, str] | None = None
+) -> str:
     """Return ``--name value …`` in the given order, then `args` unchanged, each word quoted for a shell.
 
     A value that begins with ``-`` and is not a number is passed as ``--name=value``, because argparse would take it for
-    an option.
+    an option. `nargs` has the options that take several words: their values are passed as these words. Before an
+    argument without a name, which would be one of them, they come last.
     """
     words: list[str] = []
+    several: list[str] = []
     for name, value in hyperparameters.items():
-        if value.startswith("-") and not re.fullmatch(r"-\d*\.?\d+([eE][-+]?\d+)?", value):
+        kind = (nargs or {}).get(name, "")
+        if kind and (parts := _parts(value, kind)) is not None:
+            repeats = kind == REPEATED
+            several += [part for one in parts for part in (f"--{name}", one)] if repeats else [f"--{name}", *parts]
+        elif value.startswith("-") and not _NUMBER.fullmatch(value):
             words.append(f"--{name}={value}")
         else:
             words += [f"--{name}", value]
-    return " ".join(map(shlex.quote, [*words, *args]))
+    args = list(args)
+    end = (args.index("--") if "--" in args else len(args)) if args and not args[0].startswith("-") else 0
+    return " ".join(map(shlex.quote, [*words, *args[:end], *several, *args[end:]]))
+
+
+def _parts(value: str, nargs: str) -> list[str] | None:
+    """Return several words of a value; None for one word, and for words that would be options."""
+    try:
+        words = words_of(value, nargs)
+    except ValueError:
+        return None
+    is_option = any(word.startswith("-") and not _NUMBER.fullmatch(word) for word in words)
+    return None if words == [value] or is_option else words
 
 
 def count_user_args(command: str) -> int:
@@ -166,13 +222,18 @@ def count_user_args(command: str) -> int:
     return sum(map(_IS_USER_ARGS, _TOKENS.findall(command)))
 
 
-def expand_user_args(command: str, hyperparameters: Mapping[str, str], args: Iterable[str] = ()) -> str:
+def expand_user_args(
+    command: str,
+    hyperparameters: Mapping[str, str],
+    args: Iterable[str] = (),
+    nargs: Mapping[str, str] | None = None,
+) -> str:
     """Return `command` with the unquoted words ``$PAI_USER_ARGS`` and ``${PAI_USER_ARGS}`` replaced by `user_args`.
 
     A shell does not remove quotes that come from a variable, so the arguments must be inserted before a shell parses
     the command.
     """
-    replacement = user_args(hyperparameters, args)
+    replacement = user_args(hyperparameters, args, nargs)
     return "".join(replacement if _IS_USER_ARGS(token) else token for token in _TOKENS.findall(command))
 
 
@@ -196,6 +257,7 @@ def launch_line(
     inputs: Mapping[str, str] | None = None,
     args: Iterable[str] = (),
     interpreter: str = "",
+    nargs: Mapping[str, str] | None = None,
 ) -> str:
     """Return the command that runs a script or notebook: interpreter, script, hyperparameters in order, then inputs as
     ``--name path``, then `args` unchanged.
@@ -204,7 +266,7 @@ def launch_line(
     default those of its suffix.
     """
     interpreter = interpreter or _INTERPRETERS.get(entry_point[entry_point.rfind(".") :], "python")
-    words = [interpreter, shlex.quote(entry_point), user_args({**hyperparameters, **(inputs or {})}, args)]
+    words = [interpreter, shlex.quote(entry_point), user_args({**hyperparameters, **(inputs or {})}, args, nargs)]
     return " ".join(filter(None, words))
 
 
@@ -214,6 +276,7 @@ def environment(
     inputs: Mapping[str, str],
     outputs: Iterable[str],
     args: Iterable[str] = (),
+    nargs: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, str], list[str]]:
     """Return the ``PAI_*`` variables of a job, and the names without a short variable.
 
@@ -228,7 +291,7 @@ def environment(
         "PAI_WORKING_DIR": layout.code,
         "PAI_CONFIG_DIR": layout.config,
         "PAI_HPS": json.dumps(values, ensure_ascii=False),
-        "PAI_USER_ARGS": user_args(hyperparameters, args),
+        "PAI_USER_ARGS": user_args(hyperparameters, args, nargs),
         **{variable: hyperparameters[name] for name, variable in hps.items()},
         **{variable: layout.input(name, inputs[name]) for name, variable in ins.items()},
         **{variable: layout.output(ALIASES.get(name, name)) for name, variable in outs.items()},

@@ -192,6 +192,8 @@ class JobService:
             latest = dict(islice(latest.items(), limits.MOST_LISTED))
         return _dump(job, listed=listed) | {
             "progress": next((part for part in progress if part is not None), None),
+            # That of the progress bar, not of a progress that the code reports.
+            "expected_end": cursor.expected_end if is_running and cursor.progress is None else None,
             "paid": not job.status.ended and Capability.PAID in capabilities,
             "tensorboard": bool(cursor.counts) or any(key.startswith(f"{TENSORBOARD}/") for key in cursor.offsets),
             "platform_boards": Capability.BOARDS in capabilities,

@@ -100,7 +100,7 @@ class Submitter:
             spec=plan.spec,
             backend=plan.profile.backend,
             profile=plan.profile.name,
-            command=plan.spec.command_line,
+            command=plan.spec.model_copy(update={"nargs": inspected.nargs}).command_line,
             python=plan.check.python,
             notes=(*plan.check.notes, *secret_scan.messages(matches or ()), *inspected.notes),
             questions=(*plan.check.questions, *named),

@@ -229,7 +229,8 @@ class SubmitPlan:
             packing=Packing(manifest.excluded[:_MAX_EXCLUDED], manifest.import_paths()),
         )
         check = replace(self.check, questions=(*self.check.questions, *questions))
-        return replace(self, code=code, check=check)
+        spec = self.spec.model_copy(update={"nargs": inspection.nargs})
+        return replace(self, spec=spec, code=code, check=check)
 
     def _packed_folder(self, home: Home, known: PackedFolders) -> tuple[Manifest, Packed]:
         key = json.dumps([self.spec.source.model_dump(mode="json"), self._excluded(home.path), self._is_codeless])

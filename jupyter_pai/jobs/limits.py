@@ -37,6 +37,7 @@ class _Limit(NamedTuple):
 _FIELDS = {
     "hyperparameters": _Limit(1_000, 64_000, 1_000_000),
     "environment": _Limit(1_000, 64_000, 1_000_000),
+    "nargs": _Limit(10_000, 64_000, 1_000_000),
     "args": _Limit(10_000, 64_000, 1_000_000),
     "requirements": _Limit(1_000, 4_000, 1_000_000),
     "inputs": _Limit(100, 8_000, 1_000_000),

@@ -116,6 +116,9 @@ class JobSpec(Value):
         title=N_("Interpreter of the script"),
         description=N_("Set by the submit: the words that run the script, from its first line. Empty for the default."),
     )
+    nargs: dict[str, str] = Field(
+        {}, title=N_("Options of several words"), description=N_("Set by the submit, by name: the number of words.")
+    )
     source: Source = Field(
         Source(), title=N_("Code"), description=N_("Folder of code, with the files to include and exclude.")
     )
@@ -276,7 +279,8 @@ class JobSpec(Value):
             raise FieldError("args", _("A notebook takes no arguments. Pass hyperparameters instead: --hp NAME=VALUE."))
         passed = contract.count_user_args(self.command)
         times = passed + sum(contract.count_user_args(role.command) for role in self.roles)
-        if fault := fault_of_commands(max(times, 1) * len(contract.user_args(self.hyperparameters, self.args))):
+        size = len(contract.user_args(self.hyperparameters, self.args, self.nargs))
+        if fault := fault_of_commands(max(times, 1) * size):
             raise FieldError("args" if self.args else "hyperparameters", fault)
         if self.args and self.command.strip() and not passed:
             raise FieldError("args", _("The command does not pass on the arguments: add $PAI_USER_ARGS to it."))
@@ -364,12 +368,13 @@ class JobSpec(Value):
     def command_line(self) -> str:
         """The shell command: the given one with ``$PAI_USER_ARGS`` expanded, or the one that runs the script."""
         if self.command.strip():
-            return contract.expand_user_args(self.command, self.hyperparameters, self.args)
+            return contract.expand_user_args(self.command, self.hyperparameters, self.args, self.nargs)
         return self.launch_line()
 
     def launch_line(self, inputs: Mapping[str, str] | None = None) -> str:
         """Return the shell command that runs the script or notebook. `inputs` are passed to it (see `contract`)."""
-        return contract.launch_line(self.entry_point, self.hyperparameters, inputs, self.args, self.interpreter)
+        words = self.args, self.interpreter, self.nargs
+        return contract.launch_line(self.entry_point, self.hyperparameters, inputs, *words)
 
 
 def _check_unit(field: str, memory: str) -> None:

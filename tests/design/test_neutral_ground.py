@@ -37,6 +37,8 @@ STAY: dict[str, tuple[str, str]] = {
         "aliyun alibabacloud cos tccli tencentcloud",
         "folders and files with keys, which no job of any platform may contain",
     ),
+    "engine/failure/last_line.py": ("srun", "a launcher, whose lines are in the logs of any backend"),
+    "jobs/logs/tags.py": ("srun", "likewise"),
     "backends/pai/dlc/options.py": ("slurm", "SlurmJob is a type of jobs of that platform"),
     "backends/pai/dlc/roles.py": ("slurm", "likewise"),
     "source/secret_patterns.py": ("openpai", "keys in packed files are found whatever platform they are for"),

@@ -82,8 +82,8 @@ def machine(capacity: Capacity, taken: list[Slot]) -> Quota:
 
 
 def why_waiting(job: str, slots: list[Slot], capacity: Capacity) -> str:
-    """Return the resources that a queued job waits for, and the number of jobs ahead. Free resources may be those that
-    a job ahead waits for."""
+    """Return the resources that a queued job waits for, and the number of jobs ahead. A job ahead may wait for
+    the free ones."""
     place = next(n for n, slot in enumerate(slots) if slot.job == job)
     need, ahead = slots[place].need, [slot for slot in slots[:place] if not slot.running]
     running = [slot for slot in slots if slot.running]

@@ -189,6 +189,7 @@ class Workspace:
             self._inputs(path=False),
             output_folders(self.spec, self.folder),
             self.spec.args,
+            self.spec.nargs,
         )
 
     def environment(self) -> dict[str, str]:

@@ -161,7 +161,7 @@ def _common(job: Job, spec: JobSpec, import_paths: tuple[str, ...]) -> dict[str,
         "figures": figures,
         "mplbackend": contract.MPLBACKEND,
         "import_paths": ":".join(import_paths),
-        "args": contract.user_args(spec.hyperparameters, spec.args) if spec.args else "",
+        "args": contract.user_args(spec.hyperparameters, spec.args, spec.nargs) if spec.args or spec.nargs else "",
         "places": " ".join(f"{name}={target}" for name, target in namespaces.opt_ml_links(spec.layout).items()),
         "gpu": _gpus(spec),
         "gpus": " ".join(gpus),
@@ -293,8 +293,7 @@ def _exports(spec: JobSpec, place: Site) -> Iterator[str]:
     """Yield the contract's variables, the inputs and the outputs."""
     layout = contract.Layout(_ROOT, spec.layout)
     files = {channel: _file(source) for channel, source in place.inputs.items()}
-    channels = _channels(spec)
-    variables, _left = contract.environment(layout, spec.hyperparameters, files, channels, spec.args)
+    variables, _left = contract.environment(layout, spec.hyperparameters, files, _channels(spec), spec.args, spec.nargs)
     yield "export pai_root"
     for name, value in (variables | dict(spec.environment)).items():
         yield f"export {name}={_quoted(value)}"

@@ -11,6 +11,7 @@ import keyword
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 
 from ...core import contract
 from ...core.i18n import _
@@ -97,16 +98,46 @@ def _typed(text: str, default: object) -> object:
         case float():
             return float(text)
         case list() | tuple() | set() | dict():
-            return _container(text, type(default))
+            return _container(text, default)
+    if text.lstrip()[:1] in ("[", "{", "("):  # Without a type, a list, tuple or dict is one.
+        with suppress(*_INVALID):
+            return _literal_of(text)
     return contract.typed(text)
 
 
-def _container(text: str, kind: type) -> object:
-    """Return a list, tuple, set or dict written in JSON or Python."""
-    try:
-        value = json.loads(text, parse_constant=int)  # Refuses NaN, which has no Python literal.
-    except ValueError:
-        value = ast.literal_eval(text.strip())
+def _container(text: str, default: object) -> object:
+    """Return a list, tuple, set or dict written in JSON or Python, with the types of `default` inside."""
+    value, kind = _literal_of(text), type(default)
     if isinstance(value, dict) != (kind is dict) or not isinstance(value, list | tuple | set | dict):
         raise ValueError(text)
-    return value if isinstance(value, kind) else kind(value)
+    return _shaped(value, default)
+
+
+def _literal_of(text: str) -> object:
+    try:
+        return json.loads(text, parse_constant=int)  # Refuses NaN, which has no Python literal.
+    except ValueError:
+        return ast.literal_eval(text.strip())
+
+
+def _shaped(value: object, like: object) -> object:
+    """Return a value with the types of another one that JSON lacks: tuples, sets, and numbers and None as keys."""
+    match value, like:
+        case dict(), dict():
+            keys = {json.loads(json.dumps({key: 0})).popitem()[0]: key for key in like if _is_key(key)}
+            numbers = bool(like) and all(type(key) is int for key in like)
+            pairs = ((keys.get(key, _number(key) if numbers else key), item) for key, item in value.items())
+            return {key: _shaped(item, like.get(key)) for key, item in pairs}
+        case ((list() | tuple() | set()), (list() | tuple() | set())):
+            first = next(iter(like), None)
+            models = list(like) if len(like) == len(value) and not isinstance(like, set) else [first] * len(value)
+            return type(like)(_shaped(item, model) for item, model in zip(value, models, strict=True))
+    return value
+
+
+def _is_key(key: object) -> bool:
+    return isinstance(key, str | int | float | type(None))
+
+
+def _number(key: object) -> object:
+    return int(key) if isinstance(key, str) and re.fullmatch(r"-?\d{1,300}", key) else key

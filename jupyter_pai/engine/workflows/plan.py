@@ -41,7 +41,13 @@ class RunPlan:
                 # A script may reject a value that is not known yet.
                 inspects = not _has_open_values(self.workflow.by_name[name])
                 packed[name] = plan.pack(submitter.home, known, inspects=inspects)
-        return RunPlan(self.workflow, packed)
+        # The jobs are submitted later, with the packed code.
+        specs = {
+            name: self.workflow.by_name[name].spec.model_copy(update={"nargs": plan.spec.nargs})
+            for name, plan in packed.items()
+            if plan.spec.nargs
+        }
+        return RunPlan(self.workflow.with_specs(specs), packed)
 
     @property
     def questions(self) -> tuple[str, ...]:

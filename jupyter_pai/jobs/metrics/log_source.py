@@ -18,7 +18,7 @@ from ..job import now
 from ..logs.file import LogFile, instances, sizes
 from ..spec import MetricDefinition
 from .detection.detector import detect
-from .detection.state import DetectorState
+from .detection.state import MOST_STEPS, DetectorState
 from .series import DETECTED, MOST_METRICS, PATTERN, REPORT, Cursor, MetricSource, Piece, SeriesWriter, Source, pack
 
 if TYPE_CHECKING:
@@ -76,12 +76,15 @@ class LogMetricSource(MetricSource):
         offset = cursor.offsets.get(instance, 0)
         metrics = self.scanner.scan(data, offset)
         self.given_up += metrics.given_up
-        state = None
+        state = end = None
         if self.detects:
             detected, state = detect(data, offset, cursor.detectors.get(instance) or DetectorState(), ended=is_end)
+            if state.remaining is not None and state.remaining_at >= offset:
+                end = (log.time_at(state.remaining_at) or now().timestamp()) + state.remaining
             metrics.points += [LogPoint(*point, DETECTED) for point in detected]
         counts: dict[str, int] = {}
         points: dict[str, list[bytes]] = {}
+        steps: dict[str, int] = {}
         origins: dict[str, str] = {}
         left = MOST_METRICS + 1  # The series notes that one is too many.
         for point in _best_sources(metrics.points):
@@ -96,11 +99,19 @@ class LogMetricSource(MetricSource):
                 counts[name], origins[name] = place[1], point.origin
                 left -= name not in cursor.counts
             moment = log.time_at(point.offset) or now().timestamp()
+            last = steps.get(name, cursor.latest.get(name, (-1,))[0])
             step = counts[name] if point.step is None else point.step
+            if point.step is None and point.origin == DETECTED:
+                # It follows the points with steps: a summary at the end is not drawn before them.
+                step = min(max(step, last + 1), MOST_STEPS - 1)
+            steps[name] = step
             points.setdefault(name, []).append(pack(moment, step, point.value))
             counts[name] += 1
         packed = {name: b"".join(parts) for name, parts in points.items()}
-        return Piece(instance, offset + len(data), packed, progress=metrics.progress, origins=origins, detector=state)
+        return Piece(
+            instance, offset + len(data), packed,
+            progress=metrics.progress, origins=origins, detector=state, expected_end=end,
+        )  # fmt: skip
 
     def notes(self) -> list[str]:
         text = _("The pattern of the metric `{name}` took too long and was disabled: {pattern}")

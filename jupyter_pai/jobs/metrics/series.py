@@ -58,6 +58,8 @@ class Cursor:
     `origins` maps each metric to its source, or to the channel and run of its event files. `files` has the number of
     each metric's file; the next metric gets `next_file`. `texts` is a size in bytes. `latest` has step, value and time
     of the last points, so that a list of jobs does not open other files. `detectors` has the context of each log.
+    `expected_end` is the time of the end (Unix seconds) by the last progress bar. `processes` has the instances of
+    processes that write the log of another one.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -72,6 +74,8 @@ class Cursor:
     next_file: NonNegativeInt = 0
     detected_progress: float | None = None
     detectors: dict[str, DetectorState] = field(default_factory=dict)
+    expected_end: float | None = None
+    processes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if self.counts and not self.files:  # An older version numbered the files in order.
@@ -135,14 +139,19 @@ class Cursor:
 
     def _names_of(self, metric: str) -> list[str]:
         """Return the stored names of a metric: its points of all instances of the job."""
-        base = self._base(metric)
-        names = (base, *(f"{base}@{instance}" for instance in self.offsets if "/" not in instance))
+        base = _base(metric, self.offsets)
+        names = [base]
+        if self.processes:
+            base = _base(base, self.processes)
+            names = [base, *(f"{base}@{process}" for process in self.processes)]
+        names += [f"{name}@{instance}" for name in names for instance in self.offsets if "/" not in instance]
         return [name for name in names if name in self.counts]
 
-    def _base(self, name: str) -> str:
-        """Return the name of a metric without the instance."""
-        base, _at, instance = name.rpartition("@")
-        return base if base and instance in self.offsets else name
+
+def _base(name: str, instances: Container[str]) -> str:
+    """Return the name of a metric without the instance."""
+    base, _at, instance = name.rpartition("@")
+    return base if base and instance in instances else name
 
 
 def _source(origin: str) -> Source:
@@ -164,7 +173,7 @@ class Piece:
     """The metrics in a chunk of a source that ends at byte `end`.
 
     `points` are packed, by stored name (`Cursor.place`), and from `origin` or that in `origins`. `texts` are JSON
-    objects. `detector` is the context after the chunk of a log.
+    objects. `detector` is the context after the chunk of a log, `expected_end` the time of the job's end by it.
     """
 
     source: str
@@ -175,6 +184,7 @@ class Piece:
     texts: Iterable[Mapping[str, object]] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
     detector: DetectorState | None = None
+    expected_end: float | None = None
 
 
 class Columns(NamedTuple):
@@ -344,9 +354,11 @@ class SeriesWriter(Series):
             cursor.detectors[piece.source] = piece.detector
             if piece.detector.progress is not None:
                 cursor.detected_progress = piece.detector.progress
+            cursor.expected_end = piece.expected_end or cursor.expected_end
+            cursor.processes = [*dict.fromkeys([*cursor.processes, *piece.detector.processes])]
         temporary = self.cursor_file.with_suffix(".new")
         # `asdict` takes ten times as long for a thousand metrics.
-        detectors = {source: vars(state) for source, state in cursor.detectors.items()}
+        detectors = {source: state.to_json() for source, state in cursor.detectors.items()}
         temporary.write_text(json.dumps(vars(cursor) | {"detectors": detectors}), "utf-8")
         os.replace(temporary, self.cursor_file)
         self.at = cursor

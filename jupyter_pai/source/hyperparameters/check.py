@@ -15,7 +15,8 @@ from ...core.i18n import _
 from ...core.text import closest
 from .command_line import commands
 from .syntax import Definition, Module, Program, called, dotted
-from .values import Hyperparameter, Values, one_line
+from .values import Hyperparameter, Values, names_of, one_line
+from .words import fault_of_words, items_of
 
 _NUMBERS: dict[str, Callable[[str], object]] = {"int": int, "float": float}
 _MAX_LISTED = 8
@@ -56,13 +57,12 @@ def check_values(declared: Sequence[Hyperparameter], values: Mapping[str, str]) 
             yield name, unknown_option(name, value, options)
 
 
-def names_of(one: Hyperparameter) -> tuple[str, ...]:
-    """Return the names of an option."""
-    return (one.name, *one.aliases)
-
-
 def check_value(name: str, value: str, one: Hyperparameter) -> str:
     """Return the error of a value; empty if none is known."""
+    if one.nargs:
+        if fault := fault_of_words(value, one):
+            return fault
+        return next(filter(None, (check_value(name, word, item) for word, item in items_of(value, one))), "")
     convert = _NUMBERS.get(one.type, str)
     blanks = {"name": name, "value": one_line(value), "file": one.file, "line": one.line}
     try:

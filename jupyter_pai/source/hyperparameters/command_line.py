@@ -5,8 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ...core.contract import REPEATED
 from .syntax import Module, Program, called
-from .values import Form, Hyperparameter, Values, annotation, click_limits, limits, range_limits, type_of
+from .values import (
+    Form,
+    Hyperparameter,
+    Values,
+    annotation,
+    click_limits,
+    is_list,
+    limits,
+    range_limits,
+    type_of,
+)  # fmt: skip
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -56,6 +67,7 @@ def _argument(module: Module, call: ast.Call, defaults: dict[str, ast.expr], val
     destination = values.known(module, options.get("dest"), names[0].replace("-", "_"))
     default = defaults.get(str(destination), options.get("default"))
     form = _form(flags, action)
+    nargs = _nargs(module, options, action, values) if form == "option" else ""
     least, most = range_limits(module, options.get("choices"), values)
     return Hyperparameter(
         name=names[0],
@@ -76,7 +88,22 @@ def _argument(module: Module, call: ast.Call, defaults: dict[str, ast.expr], val
         aliases=tuple(names[1:]),
         minimum=least,
         maximum=most,
+        nargs=nargs,
+        item=_item(module, options) if nargs else "",
     )
+
+
+def _nargs(module: Module, options: dict[str, ast.expr], action: str, values: Values) -> str:
+    """Return the number of words of an option, as in `Hyperparameter`."""
+    count = _word(module, options.get("nargs"), values)
+    if action in ("", "store", "extend") and (count in ("*", "+") or count.isdecimal()):
+        return count
+    return REPEATED if action == "append" and not count else ""
+
+
+def _item(module: Module, options: dict[str, ast.expr]) -> str:
+    """Return the type of each word of an option."""
+    return _CONVERTERS.get(module.meaning(options["type"]), "") if "type" in options else "str"
 
 
 def _word(module: Module, node: ast.expr | None, values: Values) -> str:
@@ -152,7 +179,17 @@ def _option(module: Module, call: ast.Call, kind: str, values: Values) -> Hyperp
         aliases=(*names[1:], *off),
         minimum=least,
         maximum=most,
+        nargs=_click_nargs(module, options, values) if form == "option" else "",
+        item=_CLICK_TYPES.get(module.meaning(options["type"]), "") if "type" in options else "",
     )
+
+
+def _click_nargs(module: Module, options: dict[str, ast.expr], values: Values) -> str:
+    """Return the number of words of an option, as in `Hyperparameter`."""
+    count, is_multiple = values.known(module, options.get("nargs"), 1), values.known(module, options.get("multiple"))
+    if isinstance(count, int) and count > 1 and not is_multiple:
+        return str(count)
+    return REPEATED if is_multiple is True and count == 1 else ""
 
 
 def _names(words: list[str]) -> tuple[list[str], list[str]]:
@@ -262,6 +299,7 @@ def _parameter(module: Module, argument: ast.arg, default: ast.expr | None, valu
         aliases=(*names[1:], *off),
         minimum=least,
         maximum=most,
+        nargs=REPEATED if form == "option" and is_list(module, argument.annotation) else "",
     )
 
 

@@ -19,6 +19,7 @@ from ...jobs.spec import JobSpec
 from .. import hyperparameters, import_paths, notebook, script
 from ..entry_point import interpreter_of
 from . import Hyperparameter, Module, Program
+from .words import nargs_of
 
 _MOST_FILES = 50
 _LARGEST = 500_000
@@ -45,13 +46,15 @@ class InspectedFile:
 @dataclass(frozen=True)
 class Inspection:
     """The declared hyperparameters. `closed`: others are rejected. `notes` name problems of those in the spec;
-    `refused` has the errors with which the script certainly exits, by field of the spec."""
+    `refused` has the errors with which the script certainly exits, by field of the spec. `nargs` has the options
+    of the started scripts that take several words."""
 
     hyperparameters: tuple[Hyperparameter, ...]
     files: tuple[InspectedFile, ...]
     closed: bool
     notes: tuple[str, ...]
     refused: dict[str, str] = field(default_factory=dict)
+    nargs: dict[str, str] = field(default_factory=dict)
 
 
 def inspect(spec: JobSpec) -> Inspection:
@@ -71,6 +74,7 @@ def _inspect(spec: JobSpec) -> tuple[Inspection, tuple[Module, ...]]:
     notes: dict[str, None] = {}
     refused: dict[str, str] = {}
     closed = []
+    started: list[list[Hyperparameter]] = []
     for path, takes_options in dict.fromkeys(_scripts(spec, code)):
         program, options, is_closed = _declared(path, code)
         for option in options:
@@ -79,6 +83,7 @@ def _inspect(spec: JobSpec) -> tuple[Inspection, tuple[Module, ...]]:
             declared.setdefault(option.name, replace(option, form="option") if is_set else option)
         if takes_options:
             closed.append(is_closed)
+            started.append(options)
         if takes_options and is_closed:
             wrong = dict(hyperparameters.check_values(options, spec.hyperparameters))
             if not spec.command.strip():  # Our own launch line.
@@ -86,8 +91,9 @@ def _inspect(spec: JobSpec) -> tuple[Inspection, tuple[Module, ...]]:
                     refused = hyperparameters.refusals(program, options, spec.hyperparameters, spec.args, wrong)
             notes |= dict.fromkeys(text for text in wrong.values() if text not in refused.values())
     inspection = Inspection(
-        tuple(declared.values()), tuple(code.inspected.values()), bool(closed) and all(closed), tuple(notes), refused
-    )
+        tuple(declared.values()), tuple(code.inspected.values()), bool(closed) and all(closed), tuple(notes), refused,
+        nargs_of(started),
+    )  # fmt: skip
     return inspection, tuple(code.modules.values())
 
 

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...core.i18n import _, join
-from .check import PARSE_CALLS, check_value, names_of, reads_argv, unknown_option
+from .check import PARSE_CALLS, check_value, reads_argv, unknown_option
 from .command_line import commands
 from .syntax import Definition, Module, Program, dotted, is_guard
-from .values import Hyperparameter
+from .values import Hyperparameter, names_of
 
 # Calls and parameters of parsers with several commands, and of values from elsewhere.
 _SEVERAL = frozenset({"add_subparsers", "add_parser", "group", "add_command", "add_typer", "callback"})

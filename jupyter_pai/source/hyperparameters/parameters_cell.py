@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from .syntax import Module, Program, assigned, called
 from .values import Form, Hyperparameter, Origin, Values, annotation, default_text, one_line, type_of
@@ -20,7 +22,12 @@ _TAG = re.compile(r"""tags=\[[^\]]*["']parameters["']""")
 _TYPED = re.compile(r"#?\s*type:\s*(?P<type>[\w\[\], .]+?)(\s{2,}|\s*#|$)")
 _DATACLASS = re.compile(r"(^|\.)dataclass$")
 # Parsers that make options of dataclass fields.
-_PARSERS = ("HfArgumentParser", "tyro.cli", "simple_parsing.parse", "add_arguments", "pyrallis.parse", "draccus.parse")
+_IN_WORDS = ("HfArgumentParser", "tyro.cli", "simple_parsing.parse", "add_arguments")  # A list is several words.
+_PREFIXED = ("add_dataclass_arguments", "add_class_arguments")
+_FILES = ("OmegaConf.structured",)  # No options: its command line has words such as `model.lr=0.1`.
+_NESTED = ("tyro.cli", "jsonargparse.CLI", "jsonargparse.auto_cli", *_PREFIXED, *_FILES)
+_PARSERS = (*_IN_WORDS, "pyrallis.parse", "draccus.parse", *(name for name in _NESTED if name not in _IN_WORDS))
+_DEEPEST, _MOST_FIELDS = 10, 1_000
 
 
 def read_cells(program: Program, values: Values) -> Iterator[Hyperparameter]:
@@ -92,36 +99,107 @@ def _entries(node: ast.expr | None) -> Iterator[tuple[str, ast.expr]]:
 
 
 def read_dataclasses(program: Program, values: Values) -> Iterator[Hyperparameter]:
-    """Yield the fields of dataclasses passed to parsers, and of those named like a configuration."""
-    parsed = set(_parsed(program))
+    """Yield the fields of dataclasses passed to parsers, and of those named like a configuration. Where a parser takes
+    a dataclass as a field, its fields have names such as ``model.lr``."""
+    parsed = {id(node): (parser, prefix) for parser, node, prefix in _parsed(program)}
+    inner: set[int] = set()
+    for module, node in _classes(program):
+        if parsed.get(id(node), ("", ""))[0] in _NESTED:
+            _inside(program, module, node, inner)
+    for module, node in _classes(program):
+        parser, prefix = parsed.get(id(node), ("", ""))
+        if not parser and (id(node) in inner or not _SETTINGS.search(node.name)):
+            continue
+        form: Form = "option" if parser and parser not in _FILES else "none"
+        reading = _Reading(program, values, form, parser in _NESTED, prefix)
+        for one in islice(reading.fields(module, node), _MOST_FIELDS):
+            yield replace(one, nargs="*") if parser in _IN_WORDS and one.type == "list" else one
+
+
+def _classes(program: Program) -> Iterator[tuple[Module, ast.ClassDef]]:
     for module, nodes in program.reached:
         for node in nodes:
-            if isinstance(node, ast.ClassDef) and any(map(_DATACLASS.search, map(module.meaning, called(node)))):
-                form: Form = "option" if id(node) in parsed else "none"
-                if form == "option" or _SETTINGS.search(node.name):
-                    yield from _fields(program, module, node, form, values)
+            if isinstance(node, ast.ClassDef) and _is_dataclass(module, node):
+                yield module, node
 
 
-def _parsed(program: Program) -> Iterator[int]:
+def _is_dataclass(module: Module, node: ast.ClassDef) -> bool:
+    return any(map(_DATACLASS.search, map(module.meaning, called(node))))
+
+
+def _parsed(program: Program) -> Iterator[tuple[str, ast.AST, str]]:
+    """Yield each class that is passed to a parser: the parser's name, the class, and the prefix of its options."""
     for module, nodes in program.reached:
         for call in nodes:
-            if isinstance(call, ast.Call) and module.meaning(call.func).endswith(_PARSERS):
-                parts = [part for argument in call.args for part in getattr(argument, "elts", [argument])]
-                yield from (id(pair[1]) for part in parts if (pair := program.definition(module, part)))
+            meant = module.meaning(call.func) if isinstance(call, ast.Call) else ""
+            parser = next((name for name in _PARSERS if meant.endswith(name)), "")
+            if not parser or not isinstance(call, ast.Call):
+                continue
+            parts = [part for argument in call.args for part in getattr(argument, "elts", [argument])]
+            named = call.args[1] if parser in _PREFIXED and len(call.args) > 1 else None
+            prefix = f"{named.value}." if isinstance(named, ast.Constant) and isinstance(named.value, str) else ""
+            yield from ((parser, pair[1], prefix) for part in parts if (pair := program.definition(module, part)))
 
 
-def _fields(
-    program: Program, module: Module, node: ast.ClassDef, form: Form, values: Values, depth: int = 0
-) -> Iterator[Hyperparameter]:
-    for base in node.bases if depth < 10 else []:
-        owner, definition = program.definition(module, base) or (module, None)
-        if isinstance(definition, ast.ClassDef) and definition is not node:
-            yield from _fields(program, owner, definition, form, values, depth + 1)
+def _nested(program: Program, module: Module, hint: ast.expr) -> tuple[Module, ast.ClassDef] | None:
+    """Return the dataclass that an annotation names; None for other types."""
+    owner, definition = program.definition(module, hint) or (module, None)
+    return (owner, definition) if isinstance(definition, ast.ClassDef) and _is_dataclass(owner, definition) else None
+
+
+def _inside(program: Program, module: Module, node: ast.ClassDef, seen: set[int]) -> None:
+    """Add the dataclasses that are fields of one to `seen`."""
     for statement in node.body:
-        match statement:
-            case ast.AnnAssign(ast.Name(name), hint) if name[0] != "_" and "ClassVar" not in ast.dump(hint)[:80]:
-                help_text = module.comments.get(statement.end_lineno or statement.lineno, "")
-                yield _field(module, statement, name, help_text, form, values)
+        found = _nested(program, module, statement.annotation) if isinstance(statement, ast.AnnAssign) else None
+        if found and id(found[1]) not in seen:
+            seen.add(id(found[1]))
+            _inside(program, *found, seen)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """How the fields of a class are read. `prefix` precedes their names, `given` has values that replace their
+    defaults, `above` are the classes around it. `nests`: the parser takes dataclasses as fields."""
+
+    program: Program
+    values: Values
+    form: Form
+    nests: bool
+    prefix: str = ""
+    given: Mapping[str, ast.expr] = field(default_factory=dict)
+    above: tuple[int, ...] = ()
+
+    def fields(self, module: Module, node: ast.ClassDef) -> Iterator[Hyperparameter]:
+        """Yield the fields of a class and of its bases."""
+        if len(self.above) > _DEEPEST or id(node) in self.above:
+            return
+        inner = replace(self, above=(*self.above, id(node)))
+        for base in node.bases:
+            owner, definition = self.program.definition(module, base) or (module, None)
+            if isinstance(definition, ast.ClassDef):
+                yield from inner.fields(owner, definition)
+        for statement in node.body:
+            match statement:
+                case ast.AnnAssign(ast.Name(name), hint) if name[0] != "_" and "ClassVar" not in ast.dump(hint)[:80]:
+                    found = _nested(self.program, module, hint) if self.nests else None
+                    value = self.given.get(name, statement.value)
+                    if found:
+                        below = f"{self.prefix}{name}."
+                        yield from replace(inner, prefix=below, given=_arguments(module, value)).fields(*found)
+                        continue
+                    help_text = module.comments.get(statement.end_lineno or statement.lineno, "")
+                    written = ast.AnnAssign(statement.target, hint, value, 1)
+                    yield _field(module, ast.copy_location(written, statement), self.prefix + name, help_text,
+                                 self.form, self.values)  # fmt: skip
+
+
+def _arguments(module: Module, value: ast.expr | None) -> dict[str, ast.expr]:
+    """Return the arguments by name of the default of a nested dataclass."""
+    if isinstance(value, ast.Call) and module.meaning(value.func).rpartition(".")[2] == "field":
+        options = {key.arg: key.value for key in value.keywords if key.arg}
+        factory = options.get("default_factory")
+        value = options.get("default", factory.body if isinstance(factory, ast.Lambda) else None)
+    return {key.arg: key.value for key in value.keywords if key.arg} if isinstance(value, ast.Call) else {}
 
 
 def _field(

@@ -54,6 +54,8 @@ class Hyperparameter:
     str, int, float, bool, list, dict or path; empty if code of the user reads the text. `default` is in the training
     contract's format; None without a default, or for one that cannot be read. `choices`, `minimum` and `maximum` are
     the allowed values; empty or None if unknown. `form` is how a command line takes it: `--hp` sets options only.
+    `nargs` is the number of words that an option takes, as in argparse (`+`, `*`, `2`), or `repeated` for an option
+    that is given once for each word; empty for one word. `item` is the type of each of several words.
     """
 
     name: str
@@ -69,6 +71,13 @@ class Hyperparameter:
     aliases: tuple[str, ...] = ()
     minimum: str | None = None
     maximum: str | None = None
+    nargs: str = ""
+    item: str = ""
+
+
+def names_of(one: Hyperparameter) -> tuple[str, ...]:
+    """Return the names of an option."""
+    return (one.name, *one.aliases)
 
 
 def default_text(value: object) -> str | None:
@@ -305,3 +314,17 @@ def _subscript(module: Module, base: str, parts: list[ast.expr], values: Values,
 def _either(module: Module, parts: list[ast.expr], values: Values, depth: int) -> Annotation:
     left = [part for part in parts if not (isinstance(part, ast.Constant) and part.value is None)]
     return annotation(module, left[0], values, depth + 1) if len(left) == 1 else ("", ())
+
+
+def is_list(module: Module, node: ast.expr | None) -> bool:
+    """Return whether an annotation is a list, or a list or None."""
+    match node:
+        case ast.Subscript(base, inner):
+            name = module.meaning(base).rpartition(".")[2]
+            parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+            if name in ("Optional", "Annotated"):
+                return bool(parts) and is_list(module, parts[0])
+            return name in ("list", "List", "Sequence")
+        case ast.BinOp(left, ast.BitOr(), right):
+            return is_list(module, left) or is_list(module, right)
+    return bool(node) and module.meaning(node).rpartition(".")[2] in ("list", "List") if node else False

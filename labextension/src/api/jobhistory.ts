@@ -86,7 +86,8 @@ export function eventsKey(job: IJob): string {
 }
 
 /**
- * Return the remaining time in milliseconds, extrapolated from the progress; null if unknown.
+ * Return the remaining time in milliseconds: that of the progress bar that the code prints, or extrapolated from the
+ * progress; null if unknown.
  *
  * @param seenAt - the time of the last progress report.
  */
@@ -94,6 +95,9 @@ export function remainingTime(job: IJob, reportedAt: number, now: number): numbe
   const { progress, startedAt } = job;
   if (progress === null || progress <= 0 || startedAt === null || hasEnded(job)) {
     return null;
+  }
+  if (job.expectedEnd !== null && job.expectedEnd > now) {
+    return job.expectedEnd - now;
   }
   const end = startedAt + Math.max(reportedAt - startedAt, 0) / Math.min(progress, 1);
   return Math.max(end - now, 0);

@@ -282,6 +282,8 @@ export interface IHyperparameter {
   readonly aliases: readonly string[];
   readonly minimum: string | null;
   readonly maximum: string | null;
+  readonly nargs: string;
+  readonly item: string;
 }
 
 export interface IImage {
@@ -314,6 +316,7 @@ export interface IInspection {
   readonly closed: boolean;
   readonly notes: readonly string[];
   readonly refused: Readonly<Record<string, string>>;
+  readonly nargs: Readonly<Record<string, string>>;
 }
 
 export interface IInstance {
@@ -378,6 +381,7 @@ export interface IJobSpec {
   readonly command?: string;
   readonly entry_point?: string;
   readonly interpreter?: string;
+  readonly nargs?: Readonly<Record<string, string>>;
   readonly source?: ISource;
   readonly layout?: 'usercode' | 'code';
   readonly python?: string;
@@ -438,6 +442,7 @@ export interface IJobView {
   readonly labels?: Readonly<Record<string, string>>;
   readonly notebook?: string;
   readonly progress: number | null;
+  readonly expected_end?: number | null;
   readonly metrics: Readonly<Record<string, ILatestMetric>>;
   readonly usage?: Readonly<Record<string, ILatestPoint>>;
   readonly paid?: boolean;
@@ -522,6 +527,7 @@ export interface IListedJob {
   readonly labels?: Readonly<Record<string, string>>;
   readonly notebook?: string;
   readonly progress: number | null;
+  readonly expected_end?: number | null;
   readonly metrics: Readonly<Record<string, ILatestMetric>>;
   readonly usage?: Readonly<Record<string, ILatestPoint>>;
   readonly paid?: boolean;

@@ -41,6 +41,8 @@ export interface IJob {
   readonly endedAt: number | null;
   /** Progress from 0 to 1; null if the script does not report any. */
   readonly progress: number | null;
+  /** The end by the progress bar that the code prints; null if unknown. */
+  readonly expectedEnd: number | null;
   /** The latest point of each metric, and of resource usage while the job runs. */
   readonly metrics: ReadonlyMap<string, ILatest>;
   readonly usage: ReadonlyMap<string, ILatest>;
@@ -210,6 +212,7 @@ export function parseJob(value: unknown): IJob | null {
     startedAt: time(job.started_at),
     endedAt: time(job.ended_at),
     progress: number(job.progress),
+    expectedEnd: milliseconds(job.expected_end),
     metrics: parseMap(job.metrics, parseLatest),
     usage: parseMap(job.usage, parseLatest),
     instances: strings(job.instances),
@@ -316,10 +319,16 @@ function float(value: unknown): number {
   return typeof value === 'string' || typeof value === 'number' ? Number(value) : NaN;
 }
 
+/** Return the milliseconds since 1970 of seconds; null if there are none. */
+function milliseconds(value: unknown): number | null {
+  const seconds = number(value);
+  return seconds === null ? null : 1000 * seconds;
+}
+
 /** Return the milliseconds since 1970 of an ISO text. */
 export function time(value: unknown): number | null {
-  const milliseconds = Date.parse(string(value));
-  return Number.isNaN(milliseconds) ? null : milliseconds;
+  const parsed = Date.parse(string(value));
+  return Number.isNaN(parsed) ? null : parsed;
 }
 
 /** Return the entries of a JSON object, parsed by `look`. */

@@ -90,6 +90,8 @@ test('estimates the remaining time', () => {
   assert.equal(remainingTime(job({ progress: 0.5 }), 40_000, 40_000), 20_000);
   assert.equal(remainingTime(job({ progress: 0.5 }), 40_000, 50_000), 10_000);
   assert.equal(remainingTime(job({ progress: 0.5 }), 40_000, 70_000), 0);
+  assert.equal(remainingTime(job({ progress: 0.5, expected_end: 100 }), 40_000, 70_000), 30_000);
+  assert.equal(remainingTime(job({ progress: 0.5, expected_end: 45 }), 40_000, 50_000), 10_000);
   for (const fields of [
     { progress: 0 },
     { progress: null },

@@ -31,6 +31,19 @@ from jupyter_pai.backends.runtime import parameters
         ("None", "3", 3),
         ("None", "true", True),
         ("None", "三", "三"),
+        ("None", "[1, null]", [1, None]),
+        ("None", "(1, 2)", (1, 2)),
+        ("None", '{"a": [1]}', {"a": [1]}),
+        ("None", "[a", "[a"),
+        ("2 ** 10", "[512]", [512]),
+        ("[(1, 2), None]", "[[3, 4], [5, 6], null]", [(3, 4), (5, 6), None]),
+        ("((1, 2), {'a': (3,)})", '[[5, 6], {"a": [7]}]', ((5, 6), {"a": (7,)})),
+        ("[[(1,)]]", "[[[5]], [[6]]]", [[(5,)], [(6,)]]),
+        ("{'k': (1, 2), 'n': None}", '{"k": [3, 4], "n": null}', {"k": (3, 4), "n": None}),
+        ("{1: 'a', -2: 'b'}", '{"-2": "c", "3": "d"}', {-2: "c", 3: "d"}),
+        ("{None: 1, True: 2, 0.5: 3}", '{"null": 4, "true": 5, "0.5": 6}', {None: 4, True: 5, 0.5: 6}),
+        ("{'1': 2}", '{"1": 3, "2": 4}', {"1": 3, "2": 4}),
+        ("{(1, 2): 3}", "{(1, 2): 4}", {(1, 2): 4}),
         ("2 ** 10", "512", 512),
         ("open('/dev/full')", "x", "x"),
     ],
@@ -42,6 +55,7 @@ def test_values_take_the_type_of_their_default(default: str, text: str, value: o
     result: dict[str, object] = {}
     exec(code, result)
     assert (result["学习率"], type(result["学习率"])) == (value, type(value))
+    assert repr(result["学习率"]) == repr(value)
     assert notes == []
 
 

@@ -43,6 +43,7 @@ PARTS = [
     b"Test metric  DataLoader 0\n", b"      Iter       Train Loss   Remaining Time \n",
     b"5/8 - 1s 9ms/step - loss: 1\n", b'[pai] {"metric": "a", "value": 1}\n',
     b'[pai] {"metric": "b", "step": 1e999, "value": 1}\n', b'[pai] {"progress":',
+    b"[rank1]: ", b"1: step 3 ", b"(pid=7) ", b"worker-2  | ", b"[1,", b"2026-01-01 00:00:00,123 ",
 ]  # fmt: skip
 # Those without metrics are longer than the largest chunk of a reader.
 LONG_LOGS = {
@@ -53,6 +54,9 @@ LONG_LOGS = {
     "invalid UTF-8": b"\xe2\x96" * 750_000,
     "line feeds": b"\n" * 200_000,
     "bars with values": "".join(TQDM.format(n=n, values=f", loss=0.{n}") for n in range(12_000)).encode(),
+    "bars of many processes": "".join(
+        f"[rank{n % 200}]: " + TQDM.format(n=n, values=f", loss=0.{n}") + "\n" for n in range(6_000)
+    ).encode(),
     "metrics with carriage returns": b"".join(b"loss=0.%d\r" % n for n in range(5_000)),
     "metrics with both line ends": b"".join(b"loss=0.%d\r\n" % n for n in range(5_000)),
 }

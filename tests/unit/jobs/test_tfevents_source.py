@@ -50,6 +50,28 @@ def test_metrics_are_named_by_the_run_folder(followed: Followed) -> None:
     assert followed.read() == {"loss": [1.0], "a/b/c/loss": [3.0], "train/loss": [2.0]}
 
 
+TIMES = ["Nov29_17-33-05_host", "20261129-173305", "2026-11-29/17-33-05", "2026-11-29_17-33-05", "20261129T173305.12Z",
+         "17-33-05", "1796000000"]  # fmt: skip
+
+
+@pytest.mark.parametrize("time", TIMES)
+def test_time_in_the_name_of_a_run_is_no_part_of_its_metrics(time: str, followed: Followed) -> None:
+    """Two jobs have equal names. A further run of a job has its whole name."""
+    followed.write(f"{time}/1.tfevents", event(1, simple("loss", 1)))
+    assert followed.read() == {"loss": [1.0]}
+    followed.write(f"{time}/train/1.tfevents", event(1, simple("loss", 2)))
+    followed.write("Nov30_08-00-00_host/1.tfevents", event(1, simple("loss", 3)))
+    followed.write(f"{time}/2.tfevents", event(2, simple("loss", 4)))
+    names = {"loss": [1.0, 4.0], "train/loss": [2.0], "Nov30_08-00-00_host/loss": [3.0]}
+    assert {name: values for name, values in followed.read().items() if name in names} == names
+
+
+@pytest.mark.parametrize("run", ["version_0", "2026-11-29", "lr_0.1", "run_20", "Nov_model"])
+def test_other_names_of_runs_are_kept(run: str, followed: Followed) -> None:
+    followed.write(f"{run}/1.tfevents", event(1, simple("loss", 1)))
+    assert followed.read() == {f"{run}/loss": [1.0]}
+
+
 def test_missing_folder_is_read_once_created(followed: Followed) -> None:
     assert followed.read(ended=False) == {}
     followed.write("train/events.out.tfevents.1", event(1, simple("loss", 1)))

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from .line import LONGEST_LINE, Line, Point
+from ...logs.tags import LONGEST_TAGS, untagged
+from .line import LONGEST_LINE, LONGEST_NAME, Line, Point
 from .reader import flush, read_line
 from .state import DetectorState
 from .words import cleaned
@@ -36,7 +36,7 @@ _NAMED = (
 )
 _COUNTED = r"(?i:\b(?:epoch|step|iter|iteration|batch|episode|update|timesteps?))[^\w\n\r]{0,12}\d"
 _FIXED = (
-    r"\d%\||/(?:step|sample|epoch)\b|_(?:runtime|samples_per_second)'|(?m:^\[\d{1,9}\]\t|^\d{1,9}:\t)|est iteration is:"
+    r"\d%\||/(?:step|sample|epoch)\b|_(?:runtime|samples_per_second)'|\[\d{1,9}\]\t|\b\d{1,9}:\t|est iteration is:"
     r"|best(?:Test|Iteration) = |building tree \d|, totalling \d|\[CV|\): Done +\d|\] \d+ trees?, |Remaining Time|"
     r"NNZs: |Inertia for init|KL divergence after|Mean sigma|[Ii]nertia \d| metric +\W? *DataLoader"
 )
@@ -63,20 +63,53 @@ def detect(data: bytes, offset: int, state: DetectorState, *, ended: bool = Fals
 
     A carriage return also ends a line. `ended`: no line follows.
     """
-    state = replace(
-        state,
-        seen=list(state.seen), repeated=list(state.repeated), columns=list(state.columns),
-        held=list(state.held), waiting=list(state.waiting), shown=dict(state.shown),
-    )  # fmt: skip
+    state = state.copy()
+    rows = _Rows(data, state)
     points: list[Point] = []
     for line in _lines(data, offset, state):
-        new = read_line(line, state)
+        text, name, rank, is_numbered = untagged(line.text, numbered=state.is_numbered)
+        state.is_numbered |= is_numbered
+        if not name and not rank:
+            name, rank = rows.process_at(line.start)
+        instance, context = state.of(name, rank)
+        new = _named(read_line(line._replace(text=text), context), instance) if context else []
         state.lines += bool(new)
         state.bare_lines += not new and not state.is_open
         points += new
     if ended:
-        points += flush(state)
+        for instance, context in state.contexts():
+            points += _named(flush(context), instance)
+    state.row = rows.process_at(len(data)) if data[-1:] == b"\r" else ("", "")
     return Detected(points, state)
+
+
+def _named(points: list[Point], instance: str) -> list[Point]:
+    """Return points with the instance in their names, such as ``loss@rank-1``."""
+    if not instance:
+        return points
+    return [point._replace(name=f"{point.name[:LONGEST_NAME]}@{instance}") for point in points]
+
+
+class _Rows:
+    """The process that began a row. A line after a carriage return has no tag of its own."""
+
+    def __init__(self, data: bytes, state: DetectorState) -> None:
+        self._data = data
+        self._state = state
+        self._begin = self._place = 0
+        self._process: tuple[str, str] | None = state.row if any(state.row) else None
+
+    def process_at(self, start: int) -> tuple[str, str]:
+        """Return name and rank of the process that began the row of a line. Call it with increasing positions."""
+        newline = self._data.rfind(b"\n", self._place, start)
+        self._place = start
+        if newline >= 0:
+            self._begin, self._process = newline + 1, None
+        if self._process is None:
+            head = self._data[self._begin : min(start, self._begin + LONGEST_TAGS)].decode("utf-8", "replace")
+            row = untagged(cleaned(head), numbered=self._state.is_numbered)
+            self._process = row.name, row.rank
+        return self._process
 
 
 def _lines(data: bytes, offset: int, state: DetectorState) -> Iterator[Line]:
@@ -85,7 +118,7 @@ def _lines(data: bytes, offset: int, state: DetectorState) -> Iterator[Line]:
     while place < len(data):
         assert place > end, (place, end)  # Each step moves forward.
         start = place
-        if not (state.table or state.is_open):
+        if not state.reads_all:
             match = search(data, place)
             if not match:
                 return

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ...logs.tags import untagged
+
 # Characters of the longest name of a metric, and bytes of the longest line; longer lines are data.
 LONGEST_NAME, LONGEST_LINE = 200, 1 << 13
 
@@ -34,4 +36,4 @@ class Line(NamedTuple):
         end = max(self.start - 1, 0)
         begin = max(end - LONGEST_LINE, 0)
         start = self.data.rfind(b"\n", begin, end) + 1
-        return self.data[start:end][:200].decode("utf-8", "replace") if start or not begin else ""
+        return untagged(self.data[start:end][:200].decode("utf-8", "replace")).text if start or not begin else ""

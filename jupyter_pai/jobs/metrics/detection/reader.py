@@ -19,7 +19,7 @@ from .words import NUMBER, STEPS, VALUE, Pair, has_any, is_metric, pairs, spaced
 # tqdm: `Epoch 1:  50%|█████     | 5/10 [00:01<00:01, 9.9it/s, loss=0.5]`
 _BAR = re.compile(
     r"(?P<title>.*?):?\s*\d{1,3}%\|[^|]*\|\s*(?P<n>[\d.]+)(?P<unit>[kKMGTP]?)/(?P<total>[\d.]+)[kKMGTP]? "
-    r"\[[\d:]+<[\d:?]+(?:,\s*(?P<rate>[^,\]]+))?(?:, (?P<values>[^\]]*))?\]\s*"
+    r"\[(?P<elapsed>[\d:]+)<(?P<left>[\d:?]+)(?:,\s*(?P<rate>[^,\]]+))?(?:, (?P<values>[^\]]*))?\]\s*"
 )
 _BAR_VALUE = re.compile(rf"([^=,]+)={VALUE}\s*")
 # Bars of an evaluation between or after epochs.
@@ -77,7 +77,9 @@ def _bar(line: Line, state: DetectorState) -> list[Point] | None:
     if epoch and not is_evaluation:
         state.begin_epoch(int(epoch[1]), int(epoch[2]) if epoch[2] else None)
     if not is_evaluation and not (is_single and not state.epochs):
-        state.advance_bar(title, n, total)
+        is_progress = state.advance_bar(title, n, total)
+        if is_progress and (left := _seconds(match["left"])) is not None:
+            state.expect_end(_seconds(match["elapsed"]) or 0.0, left, line.offset)
     values = [
         (line.offset, pair[1].strip()[:LONGEST_NAME], float(pair[2]))
         for pair in _BAR_VALUE.finditer(match["values"] or "")
@@ -101,6 +103,14 @@ def _bar(line: Line, state: DetectorState) -> list[Point] | None:
     return points
 
 
+def _seconds(text: str) -> float | None:
+    """Return the seconds of `1:02:03`; None for `?`."""
+    parts = text.split(":")
+    if not 1 < len(parts) < 5 or not all(0 < len(part) < 7 and part.isdigit() for part in parts):
+        return None
+    return float(sum(int(part) * unit for part, unit in zip(reversed(parts), (1, 60, 3600, 86_400), strict=False)))
+
+
 def _release(state: DetectorState) -> list[Point]:
     """Return the values that the current bar shows."""
     held, state.held = state.held, []
@@ -113,7 +123,8 @@ def _release(state: DetectorState) -> list[Point]:
 def flush(state: DetectorState) -> list[Point]:
     """Return the points of earlier lines that waited for a following one."""
     points = _release(state)
-    points += [Point(offset, name, None, value) for offset, name, value in state.waiting]
+    # After the last bar: a summary.
+    points += [Point(offset, name, state.bar_done or None, value) for offset, name, value in state.waiting]
     state.waiting, state.held_bar, state.held_step = [], "", None
     return points
 

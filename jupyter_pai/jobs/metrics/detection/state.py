@@ -5,12 +5,16 @@ It is stored with the cursor of the series, so that a new watcher continues wher
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pydantic import ConfigDict
 
 # More names are not tracked one by one.
 _MOST_NAMES = 200
+# Metrics of further processes in one log are not read.
+_MOST_PROCESSES = 64
 # A step is stored in 64 bits.
 MOST_STEPS = 2**63
 
@@ -53,14 +57,62 @@ class DetectorState:
     repeats: bool = False
     evaluates: bool = False
     progress: float | None = None
+    # The seconds to the end that the line at this byte offset of the log shows.
+    remaining: float | None = None
+    remaining_at: int = 0
     # Numbers of lines with metrics, and of others that were read.
     lines: int = 0
     bare_lines: int = 0
+    # The contexts of the other processes that write this log, and the name of the first one.
+    processes: dict[str, DetectorState] = field(default_factory=dict)
+    first: str = ""
+    # True if a number and a colon before a line is the rank of a process.
+    is_numbered: bool = False
+    # Name and rank of the process that began the last row, if it has not ended.
+    row: tuple[str, str] = ("", "")
 
     @property
     def is_open(self) -> bool:
         """True if points wait for a following line."""
-        return bool(self.held or self.waiting)
+        return bool(self.held or self.waiting) or any(one.is_open for one in self.processes.values())
+
+    @property
+    def reads_all(self) -> bool:
+        """True if each line may have metrics."""
+        return bool(self.table) or self.is_open or any(one.table for one in self.processes.values())
+
+    def copy(self) -> DetectorState:
+        """Return a copy that shares nothing which changes."""
+        return replace(
+            self,
+            seen=list(self.seen), repeated=list(self.repeated), columns=list(self.columns),
+            held=list(self.held), waiting=list(self.waiting), shown=dict(self.shown),
+            processes={name: one.copy() for name, one in self.processes.items()},
+        )  # fmt: skip
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON. `asdict` takes ten times as long."""
+        return vars(self) | {"processes": {name: one.to_json() for name, one in self.processes.items()}}
+
+    def of(self, name: str, rank: str) -> tuple[str, DetectorState | None]:
+        """Return the instance and the context of a process, by name and rank in the tag of a line.
+
+        The instance is empty for rank 0 of the first process with a name. The context is None beyond the limit of
+        processes.
+        """
+        self.first = self.first or name
+        parts = (name if name != self.first else "", f"rank-{rank}" if rank not in ("", "0") else "")
+        instance = ".".join(filter(None, parts))
+        if not instance:
+            return "", self
+        if instance not in self.processes and len(self.processes) < _MOST_PROCESSES:
+            self.processes[instance] = DetectorState()
+        return instance, self.processes.get(instance)
+
+    def contexts(self) -> Iterator[tuple[str, DetectorState]]:
+        """Yield the instance and the context of each process."""
+        yield "", self
+        yield from self.processes.items()
 
     def begin_epoch(self, epoch: int, epochs: int | None) -> None:
         """Record that an epoch is printed. `epochs` is their number, as printed."""
@@ -98,18 +150,26 @@ class DetectorState:
             done = (self.epoch - first + inner) / (self.epochs + 1 - first)
             self.progress = max(self.progress or 0.0, min(max(done, 0.0), 1.0))
 
-    def advance_bar(self, title: str, n: int, total: int) -> None:
-        """Set the progress to a bar: to the first one that has not finished, if there are several at a time."""
+    def advance_bar(self, title: str, n: int, total: int) -> bool:
+        """Set the progress to a bar: to the first one that has not finished, if there are several at a time. Return
+        whether the bar is the progress."""
         if total <= 0 or n > total:
-            return
+            return False
         if self.epoch is not None and self.epochs:
             self.advance_epochs(n / total)
-            return
+            return True
         is_same = (title, total) == (self.bar, self.bar_total)
         if not is_same and self.bar_done < self.bar_total:
-            return
+            return False
         self.bar, self.bar_total, self.bar_done = title, total, n
         self.progress = n / total
+        return True
+
+    def expect_end(self, elapsed: float, remaining: float, offset: int) -> None:
+        """Record the time left of the bar that is the progress of the job, or of the epochs with the current bar."""
+        if self.epoch is not None and self.epochs:
+            remaining += max(self.epochs - self.epoch, 0) * (elapsed + remaining)
+        self.remaining, self.remaining_at = remaining, offset
 
     def show(self, name: str, value: float) -> bool:
         """Record a value of a bar that repeats old values. Return whether it is new."""

@@ -51,6 +51,8 @@ _MODIFIERS = frozenset(
         "top-1 top-5 kl insertion"
     ).split()
 )
+# A learning rate is the same with one of these words.
+_PERIODS, _RATE = frozenset("epoch batch current".split()), re.compile(r"lr|learning[ _-]rate", re.IGNORECASE)
 _WORD_NAME = r"[^\W\d][\w./+-]*(?:@[\w.]+(?::0?\.\d+)?)?(?:\([\w.%/]{0,20}\))?"
 # Not the end of an option, a path, a query or a longer word.
 _NAME_END = re.compile(rf"(?<![\w./?&$@\\%+-])(['\"]?)({_WORD_NAME})\1$")
@@ -104,7 +106,7 @@ def _name_before(text: str) -> str:
     name = match[2]
     if match.start() == 0 and not match[1]:
         for word in reversed(head.split(" ")[:-1][-_MOST_WORDS:]):
-            if word.lower() not in _MODIFIERS:
+            if word.lower() not in _MODIFIERS or (word.lower() in _PERIODS and _RATE.fullmatch(name)):
                 break
             name = f"{word} {name}"
     return name

@@ -1,6 +1,7 @@
 """Points and texts in the event files that a job writes for TensorBoard, read while they grow.
 
-The name of a metric is its tag; a file in a subfolder (a "run") yields ``run/tag``. Files of earlier jobs in the same
+The name of a metric is its tag; a file in a subfolder (a "run") yields ``run/tag``, without a time in the name of the
+first run, so that jobs are compared. Files of earlier jobs in the same
 folder are recognised by their first event, which has the time their writer was opened. Reading stops at a damaged
 record.
 """
@@ -8,9 +9,11 @@ record.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections import deque
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from ....core import beneath
@@ -29,6 +32,15 @@ _CLOCK = 2.0
 _MOST_FILES = _MOST_FOLDERS = 500
 _MOST_ENTRIES = 20_000
 _LONGEST_NAME, _LONGEST_TEXT = 1_000, 16_384
+# Times in the name of a run: `Nov29_17-33-05_HOST` of torch's SummaryWriter, `20261129-173305`,
+# `2026-11-29/17-33-05` of Hydra, `17-33-05`, seconds since 1970.
+_TIMES = re.compile(
+    r"(?<![^/])[A-Z][a-z]{2}\d\d_\d\d-\d\d-\d\d_[^/]*"
+    r"|(?<![A-Za-z\d])(?:19|20)\d\d(?P<day>[-_.]?)[01]\d(?P=day)[0-3]\d[-_T ./]{0,3}"
+    r"[0-2]\d(?P<hour>[-_.:h]?)[0-5]\d(?:(?P=hour)[0-5]\d)?(?:[.,_]\d{1,6})?Z?(?![A-Za-z\d])"
+    r"|(?<![^/])[0-2]\d(?P<clock>[-_.:])[0-5]\d(?P=clock)[0-5]\d(?![^/])"
+    r"|(?<![^/])1[5-9]\d{8}(?:\d{3}|\.\d{1,9})?(?![^/])"
+)
 
 
 @dataclass
@@ -180,15 +192,27 @@ class EventFileSource(MetricSource):
                 )
             return None
         origin = f"{self.channel}/{file.run}"
+        run = _without_time(file.run)
         points: dict[str, bytes] = {}
         for tag, columns in events.points.items():
-            if place := cursor.place(_name(file.run, tag), origin):
+            name = _name(run, tag)
+            if cursor.origins.get(name, origin) != origin and cursor.origins[name].startswith(f"{self.channel}/"):
+                name = _name(file.run, tag)  # A further run of this job.
+            if place := cursor.place(name, origin):
                 points[place[0]] = points.get(place[0], b"") + columns.tobytes()
         texts = [
             {"tag": _name(file.run, tag), "step": step, "time": when, "text": text[:_LONGEST_TEXT]}
             for tag, step, when, text in events.texts
         ]
         return Piece(key, start + events.end, points, origin, texts=texts)
+
+
+@lru_cache(1 << 10)
+def _without_time(run: str) -> str:
+    """Return the folder of a run without the times in its name. They differ between jobs, and metrics are compared by
+    name."""
+    parts = re.split(r"/+", _TIMES.sub("/", run))
+    return "/".join(part for part in (part.strip("-_. ") for part in parts) if part)
 
 
 def _name(run: str, tag: bytes) -> str:
