@@ -142,7 +142,7 @@ def settings_of(job: Job, target: FormTarget, settings: Settings, *, picks: bool
         update["instance_type"] = ""
     if job.resumed_from:
         update["inputs"] = {name: uri for name, uri in spec.inputs.items() if name != lineage.CHANNEL}
-    update["interpreter"] = ""
+    update |= {"interpreter": "", "script_folder": ""}
     if spec.entry_point in spec.source.files:
         files = {name: text for name, text in spec.source.files.items() if name != spec.entry_point}
         update["source"] = spec.source.model_copy(update={"files": files})

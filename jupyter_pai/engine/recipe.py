@@ -54,7 +54,7 @@ def recipe(
     `named`, each submit generates a name. `script` is the spec with a script made of its notebook: lines have an option
     for it, the other forms have the script.
     """
-    values = (script or spec).model_dump(mode="json", exclude_defaults=True, exclude={"interpreter"})
+    values = (script or spec).model_dump(mode="json", exclude_defaults=True, exclude={"interpreter", "script_folder"})
     if not named:
         del values["name"]
     if not spec.source.folder:

@@ -116,6 +116,13 @@ class JobSpec(Value):
         title=N_("Interpreter of the script"),
         description=N_("Set by the submit: the words that run the script, from its first line. Empty for the default."),
     )
+    script_folder: str = Field(
+        "",
+        title=N_("Folder of the script"),
+        description=N_(
+            "Set by the submit: the folder inside the code where the script runs. Empty for that of the code."
+        ),
+    )
     source: Source = Field(
         Source(), title=N_("Code"), description=N_("Folder of code, with the files to include and exclude.")
     )
@@ -367,9 +374,10 @@ class JobSpec(Value):
             return contract.expand_user_args(self.command, self.hyperparameters, self.args)
         return self.launch_line()
 
-    def launch_line(self, inputs: Mapping[str, str] | None = None) -> str:
+    def launch_line(self, inputs: Mapping[str, str] | None = None, *, by_exec: bool = False) -> str:
         """Return the shell command that runs the script or notebook. `inputs` are passed to it (see `contract`)."""
-        return contract.launch_line(self.entry_point, self.hyperparameters, inputs, self.args, self.interpreter)
+        fields = (self.entry_point, self.hyperparameters, inputs, self.args, self.interpreter, self.script_folder)
+        return contract.launch_line(*fields, by_exec=by_exec)
 
 
 def _check_unit(field: str, memory: str) -> None:

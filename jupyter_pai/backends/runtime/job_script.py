@@ -226,15 +226,15 @@ def _command(spec: JobSpec, place: Site) -> str:
     if spec.command.strip():
         return spec.command_line
     if spec.layout != "code":
-        return f"exec {spec.command_line}"
+        return spec.launch_line(by_exec=True)
     names, _left = contract.variables("PAI_INPUT_", place.inputs)
     # The paths are known when the script runs.
     words = {channel: f"\0{channel}\0" for channel in place.inputs}
-    line = spec.launch_line(words)
+    line = spec.launch_line(words, by_exec=True)
     for channel, word in words.items():
         variable = f'"${names[channel]}"' if channel in names else f'"$pai_root"/input/data/{shlex.quote(channel)}/'
         line = line.replace(shlex.quote(word), variable)
-    return f"exec {line}"
+    return line
 
 
 def _file(source: str) -> str:

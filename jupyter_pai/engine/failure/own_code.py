@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ...core.i18n import _
-from ...jobs.state_dir import ExcludedPath, JobFolder, Packing, read_manifest
-from ...source import excluded
+from ...jobs.spec import STORED, JobSpec
+from ...jobs.state_dir import JobFolder, Packing, read_manifest
+from ...source import beside, excluded
 from .known_errors import MODULE, NO_FILE
 
 _PATH = re.compile(NO_FILE + r"'(?P<path>[^']{1,1000})'")
@@ -22,14 +23,31 @@ def find(lines: Sequence[str], folder: JobFolder) -> tuple[str, str] | None:
     if module:
         return _missing_module(module["name"], folder)
     path = next(filter(None, map(_PATH.search, reversed(lines))), None)
-    return _missing_file(CODE.sub("", path["path"]), Packing.read(folder).excluded) if path else None
+    return _missing_file(path["path"], folder) if path else None
 
 
-def _missing_file(path: str, paths: Iterable[ExcludedPath]) -> tuple[str, str] | None:
-    if path.startswith("/") or not (one := excluded.find(path, paths)):
+def _missing_file(path: str, folder: JobFolder) -> tuple[str, str] | None:
+    name = CODE.sub("", path)
+    if name.startswith("/"):
+        return None
+    name = posixpath.normpath(posixpath.join(_working_folder(folder) if name == path else "", name))
+    if name.startswith("../"):
+        return (
+            _("File `{path}` not found: it is outside of the packed folder.").format(path=path),
+            _("To pack a folder with it: --source FOLDER. To pass it as an input: --input NAME=PATH."),
+        )
+    if not (one := excluded.find(name, Packing.read(folder).excluded)):
         return None
     reason = _("File `{path}` not found: it was excluded ({why}).").format(path=path, why=one.why)
     return reason, excluded.fixes(one)
+
+
+def _working_folder(folder: JobFolder) -> str:
+    try:
+        spec = JobSpec.model_validate_json(folder.spec.read_text("utf-8"), context=STORED)
+        return beside.working_folder(spec)
+    except (OSError, ValueError):
+        return ""
 
 
 def _missing_module(name: str, folder: JobFolder) -> tuple[str, str] | None:

@@ -377,6 +377,7 @@ export interface IJobSpec {
   readonly command?: string;
   readonly entry_point?: string;
   readonly interpreter?: string;
+  readonly script_folder?: string;
   readonly source?: ISource;
   readonly layout?: 'usercode' | 'code';
   readonly python?: string;
@@ -667,6 +668,7 @@ export interface IPreview {
   readonly python: string;
   readonly notes: readonly string[];
   readonly questions?: readonly string[];
+  readonly path_questions?: readonly Readonly<Record<string, unknown>>[];
   readonly cost?: string;
   readonly hyperparameters: readonly IHyperparameter[];
   readonly refused?: Readonly<Record<string, string>>;
