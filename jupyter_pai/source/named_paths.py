@@ -71,7 +71,7 @@ class NamedPath:
 
     @property
     def is_path(self) -> bool:
-        """Whether it may be a path of this machine. A word is one only where the names suggest it."""
+        """True if it may be a path of this machine. A word is a path only if the names suggest it."""
         text = self.text
         if not text.strip() or len(text) > _LONGEST or "\n" in text or "\0" in text or "://" in text:
             return False
@@ -82,18 +82,18 @@ class NamedPath:
 
     @property
     def is_read(self) -> bool:
-        """Whether the call around it reads it."""
+        """True if the call around it reads it."""
         calls = [name for name in self.names if name != "path"]
         return bool(calls and _CALLS.match(calls[-1])) and not any(map(_WRITES.search, self.names))
 
     @property
     def is_used(self) -> bool:
-        """Whether it is a folder that is used itself, not only as the start of a path."""
+        """True for a folder that is used itself, not only as the start of a path."""
         return not _USES_FOLDER.isdisjoint(self.names)
 
     @property
     def is_written(self) -> bool:
-        """Whether the names around it, or the path itself, are those of a result."""
+        """True if the names around it, or the path itself, are those of a result."""
         return any(map(_WRITES.search, self.names)) or bool(_RESULTS.search(self.text))
 
 
