@@ -106,8 +106,9 @@ def questions(
         if len(found) + len(notes) == _MOST_FOUND:
             break
         is_written = one.name.is_written and not one.name.is_read and not one.is_module
-        if is_written and not above.startswith("../..") and above != "..":
-            notes.setdefault(one.path, _note(one, above, keeps=keeps and contract.FILES in spec.channels))
+        if is_written and above.startswith("../"):
+            is_kept = keeps and contract.FILES in spec.channels and not above.startswith("../..")
+            notes.setdefault(one.path, _note(one, above, keeps=is_kept))
         elif os.path.exists(one.path) and not any(_is_in(one.path, path.rstrip("/")) for path in inputs):
             found.setdefault(one.path, one)
     # A folder is not named for itself if other paths begin with it.

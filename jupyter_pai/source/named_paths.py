@@ -12,6 +12,8 @@ from ..core.i18n import _
 from .hyperparameters.syntax import Module, dotted
 
 _LONGEST = 300
+# Characters of a line of a shell script that are read.
+_LONGEST_LINE = 2_000
 # Parts of an expression that are followed to find a path.
 _MOST_PARTS = 30
 _DECLARATIONS = ("add_argument", "option", "Option", "argument", "Argument")
@@ -29,28 +31,17 @@ _RESULTS = re.compile(
 _READS = re.compile(r"path|dir|folder|root|file|open|join|glob|walk|load|read|exists|dataset", re.IGNORECASE)
 _CALLS = re.compile(r"open$|load|read")
 # Calls that use a folder itself.
-_USES_FOLDER = {
-    "cd",
-    "chdir",
-    "run_line_magic",
-    "append",
-    "insert",
-    "listdir",
-    "scandir",
-    "walk",
-    "iterdir",
-    "glob",
-    "rglob",
-}
+_USES_FOLDER = frozenset("cd chdir run_line_magic append insert listdir scandir walk iterdir glob rglob".split())
 # Calls that return the path of their first argument or of their object, and those that join paths.
 _SAME = ("str", "fspath", "abspath", "realpath", "normpath", "expanduser", "resolve", "absolute", "as_posix")
 _JOINS = ("join", "joinpath", "Path", "PurePath", "PosixPath")
 _CURRENT = ("Path.cwd", "pathlib.Path.cwd", "os.getcwd")
-# A path to a folder above, in a shell script: from the working folder, or from that of the script.
+# A path to a folder above, in a shell script, from the working folder or from that of the script; the name of a file.
 _ABOVE = r"\.\.(?:/[^\s\"'`;&|()<>$*?]*)?"
 _SHELL = re.compile(
     rf"(?P<write>>\s*)?(?:(?<![\w./$}})\"'])|(?<=[\s=][\"']))(?P<path>{_ABOVE})(?![\w.])"
     rf"|dirname\b[^)\n]*\)+\"?/(?P<beside>{_ABOVE})"
+    r"|(?<![\w./$}\-])(?P<file>\w[\w./-]*\.\w+)"
 )
 # The command before a path, or before the expression that makes it.
 _COMMAND = re.compile(r"(?:^|[;&|(])\s*(\w+)\s+[^\s;&|]*$")
@@ -114,8 +105,9 @@ def in_module(module: Module, given: Mapping[str, str]) -> Iterator[NamedPath]:
 
 
 def in_shell(text: str, file: str = "") -> Iterator[NamedPath]:
-    """Yield the paths to folders above in a shell script, or in a command without a `file`."""
+    """Yield the files and the paths to folders above in a shell script, or in a command without a `file`."""
     for number, line in enumerate(text.split("\n"), 1):
+        line = line[:_LONGEST_LINE]
         if line.lstrip().startswith("#"):
             continue
         place = _("{file}, line {line}").format(file=file, line=number) if file else _("command")
@@ -123,7 +115,7 @@ def in_shell(text: str, file: str = "") -> Iterator[NamedPath]:
             before = _COMMAND.search(line[: match.start()])
             names = ("write",) if match["write"] else tuple(before.groups()) if before else ()
             base = posixpath.dirname(file) if match["beside"] else None
-            yield NamedPath(match["path"] or match["beside"], place, names, base)
+            yield NamedPath(match["path"] or match["beside"] or match["file"], place, names, base)
 
 
 def _place(module: Module, node: ast.expr) -> str:

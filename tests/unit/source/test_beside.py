@@ -102,6 +102,13 @@ def test_path_beside_the_folder_that_code_writes_is_noted(zoo: Path, code: str, 
     assert all("It is not kept" in note for note in lost)
 
 
+def test_path_two_levels_above_is_not_kept(zoo: Path) -> None:
+    spec = spec_of(zoo / "scripts", "open('../../results/m', 'w')")
+    (note,) = beside.questions(spec, inspect_modules(spec)[1])[1]
+    assert "`../../results/m`" in note
+    assert "It is not kept" in note
+
+
 def test_shell_scripts_commands_and_values_name_paths_too(zoo: Path) -> None:
     scripts = zoo / "scripts"
     text = "#!/bin/sh\n# cat ../data/none\ncat ../data/x.csv > ../results/log.txt\n"
@@ -162,6 +169,17 @@ def test_modules_of_the_project_around_the_folder_are_asked_about(zoo: Path) -> 
     assert asked(spec_of(zoo, code)) == []
     (zoo / "pyproject.toml").unlink()
     assert asked(spec_of(zoo / "notebooks", code)) == []
+
+
+def test_shell_script_runs_where_its_files_are(zoo: Path) -> None:
+    for text, place in (
+        ("python tools.py", "scripts"),
+        ("python scripts/tools.py", ""),
+        ("cat ../data/x.csv", "scripts"),
+    ):
+        spec = spec_of(zoo, f"#!/bin/sh\n{text} --lr 0.1\n", "scripts/run.sh")
+        assert beside.script_folder(spec, (), "scripts") == place
+    assert asked(spec_of(zoo / "scripts", "python tools.py own.yaml data/x.csv\n", "run.sh")) == []
 
 
 @pytest.mark.parametrize(
