@@ -109,6 +109,7 @@ async def form(
     place = context.path(path)
     await context.check_readable(place)
     target = await asyncio.to_thread(form_defaults.target_of, place)
+    await context.check_readable(target.folder)
     entries = await asyncio.to_thread(form_defaults.entries, target.folder)
     settings = context.service.profiles.settings()
     if target.reader:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import posixpath
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
@@ -258,16 +259,21 @@ def launch_line(
     args: Iterable[str] = (),
     interpreter: str = "",
     nargs: Mapping[str, str] | None = None,
+    folder: str = "",
+    *,
+    by_exec: bool = False,
 ) -> str:
     """Return the command that runs a script or notebook: interpreter, script, hyperparameters in order, then inputs as
     ``--name path``, then `args` unchanged.
 
     Inputs are passed only in the layout of the older CustomJob. `interpreter` has the words that run the script, by
-    default those of its suffix.
+    default those of its suffix. `folder` is the folder of the code in which it runs. `by_exec`: in place of the shell.
     """
     interpreter = interpreter or _INTERPRETERS.get(entry_point[entry_point.rfind(".") :], "python")
-    words = [interpreter, shlex.quote(entry_point), user_args({**hyperparameters, **(inputs or {})}, args, nargs)]
-    return " ".join(filter(None, words))
+    start = f"cd {shlex.quote(folder)} &&" if folder else ""
+    script = posixpath.relpath(entry_point, folder) if folder else entry_point
+    words = [start, "exec" if by_exec else "", interpreter, shlex.quote(script)]
+    return " ".join(filter(None, [*words, user_args({**hyperparameters, **(inputs or {})}, args, nargs)]))
 
 
 def environment(

@@ -19,7 +19,7 @@ from ..core.errors import NotFound, UsageError
 from ..core.i18n import _
 from ..jobs import names as job_name
 from ..jobs.job import Job
-from ..jobs.spec import JobSpec
+from ..jobs.spec import SET_BY_SUBMIT, JobSpec
 from ..jobs.store.query import JobFilter
 from ..source.entry_point import ENTRY_POINTS, SUFFIXES, code_folder, is_entry_point
 from . import job_files, lineage
@@ -142,7 +142,7 @@ def settings_of(job: Job, target: FormTarget, settings: Settings, *, picks: bool
         update["instance_type"] = ""
     if job.resumed_from:
         update["inputs"] = {name: uri for name, uri in spec.inputs.items() if name != lineage.CHANNEL}
-    update |= {"interpreter": "", "nargs": {}}
+    update |= {name: JobSpec.model_fields[name].default for name in SET_BY_SUBMIT}
     if spec.entry_point in spec.source.files:
         files = {name: text for name, text in spec.source.files.items() if name != spec.entry_point}
         update["source"] = spec.source.model_copy(update={"files": files})

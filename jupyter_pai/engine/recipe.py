@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from ..core.errors import NotebookError
-from ..jobs.spec import JobSpec, Role
+from ..jobs.spec import SET_BY_SUBMIT, JobSpec, Role
 from ..source.entry_point import SUFFIXES
 
 _PLAIN = (
@@ -54,7 +54,7 @@ def recipe(
     `named`, each submit generates a name. `script` is the spec with a script made of its notebook: lines have an option
     for it, the other forms have the script.
     """
-    values = (script or spec).model_dump(mode="json", exclude_defaults=True, exclude={"interpreter", "nargs"})
+    values = (script or spec).model_dump(mode="json", exclude_defaults=True, exclude=SET_BY_SUBMIT)
     if not named:
         del values["name"]
     if not spec.source.folder:

@@ -27,7 +27,7 @@ from ..jobs.provenance import ProvenanceRecorder
 from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, PackedCode, Reservation, new_id, packed_code, reserve, state_errors, write_files
 from ..jobs.store.store import Store
-from ..source import excluded, pack as source, secret_fields, secret_scan
+from ..source import beside, excluded, pack as source, secret_fields, secret_scan
 from ..source.file_cache import FileMemory
 from ..source.hyperparameters.discover import Inspection, inspect_modules
 from ..storage.base import Progress
@@ -95,15 +95,17 @@ class Submitter:
             places = self.home.sources, self._file_cache
             matches = None if quick else await self.examine(source.inspect, manifest, *places)
         inspected, modules = await self.examine(inspect_modules, plan.spec)
-        named = excluded.questions(manifest, modules, plan.spec.hyperparameters)
+        named = excluded.questions(manifest, modules, plan.spec.hyperparameters, beside.working_folder(plan.spec))
+        outside, written = await self.examine(plan.outside, modules)
         return Preview(
             spec=plan.spec,
             backend=plan.profile.backend,
             profile=plan.profile.name,
             command=plan.spec.model_copy(update={"nargs": inspected.nargs}).command_line,
             python=plan.check.python,
-            notes=(*plan.check.notes, *secret_scan.messages(matches or ()), *inspected.notes),
-            questions=(*plan.check.questions, *named),
+            notes=(*plan.check.notes, *secret_scan.messages(matches or ()), *inspected.notes, *written),
+            questions=(*plan.check.questions, *named, *(one.question for one in outside)),
+            path_questions=beside.as_json(outside),
             cost=plan.check.cost,
             hyperparameters=inspected.hyperparameters,
             refused=inspected.refused,
@@ -268,7 +270,7 @@ class Submitter:
             BadInput: if the platform cannot run the spec.
             NotAllowed: if the policy forbids the instance type that the platform selected.
         """
-        plan = await self.examine(plan.with_interpreter)
+        plan = await self.examine(plan.with_launch)
         spec, backend = plan.spec, plan.backend
         await self.examine(check_patterns, spec.metric_definitions)
         needs = {

@@ -11,7 +11,7 @@ import os
 import posixpath
 import threading
 import time
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,9 +33,10 @@ from ..core.text import parse_size
 from ..jobs.job import Job, JobStatus, now
 from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, PackedCode, Packing, new_id
-from ..source import excluded, pack as source
+from ..source import beside, excluded, pack as source
+from ..source.beside import PathQuestion
 from ..source.entry_point import interpreter, interpreter_of, script_of
-from ..source.hyperparameters import Hyperparameter
+from ..source.hyperparameters import Hyperparameter, Module
 from ..source.hyperparameters.discover import inspect_modules
 from ..source.pack import Manifest, Packed
 from ..source.script import needs_ipython
@@ -63,6 +64,11 @@ class Preview(BaseModel):
     python: str
     notes: tuple[str, ...]
     questions: tuple[str, ...] = Field((), description="Questions to confirm before the submit, such as the cost.")
+    path_questions: list[dict[str, Any]] = Field(
+        [],
+        description="The questions about paths outside of the packed folder: `question` as above, `text` without the "
+        "options that answer it, and `fixes`, each with a title and the new values of fields of the spec.",
+    )
     cost: str = Field(
         "",
         description="On which machines it runs, what they cost and for how long; empty where nothing is to be paid. "
@@ -152,18 +158,38 @@ class SubmitPlan:
             _identity(self.request) == _identity(resolved.request)
         )
 
-    def with_interpreter(self) -> SubmitPlan:
+    def with_launch(self) -> SubmitPlan:
         """Return the plan with the interpreter of its script, read from the packed code if there is any, otherwise from
-        the folder. May block.
+        the folder, and with the folder in which the script runs. May block.
 
         Raises:
             UsageError: if the system could not run the script because of its first line.
         """
-        words = ""
+        update = {"interpreter": "", "script_folder": ""}
         with fields("entry_point"):
             if not all(one.command.strip() for one in self.spec.by_role.values()):
-                words = self._interpreter(posixpath.normpath(self.spec.entry_point))
-        return replace(self, spec=self.spec.model_copy(update={"interpreter": words}))
+                update["interpreter"] = self._interpreter(posixpath.normpath(self.spec.entry_point))
+                update["script_folder"] = self._script_folder()
+        return replace(self, spec=self.spec.model_copy(update=update))
+
+    def _script_folder(self) -> str:
+        """Return the folder of the code in which the script runs; a notebook runs in its own folder in any case."""
+        own = posixpath.dirname(self.spec.entry_point)
+        is_cell = self.spec.entry_point in self.spec.source.files
+        if self.code is not None:
+            return self.spec.script_folder if is_cell or own == self.spec.script_folder else ""
+        if is_cell and os.path.isabs(self.request.notebook):
+            inner = os.path.relpath(os.path.dirname(self.request.notebook), self.spec.source.folder or "/")
+            own = "" if inner == "." or inner.startswith("..") else inner
+        if not own or self.spec.runs_notebook:
+            return ""
+        return beside.script_folder(self.spec, inspect_modules(self.spec)[1], own)
+
+    def outside(self, modules: Sequence[Module]) -> tuple[tuple[PathQuestion, ...], tuple[str, ...]]:
+        """Return the questions about paths outside of the packed folder that the code reads, and notes on the ones that
+        it writes. May block."""
+        limits = getattr(self.backend.settings, "kept_files", None)
+        return beside.questions(self.spec, modules, keeps=limits is None or limits.size > 0)
 
     def _interpreter(self, script: str) -> str:
         if self.code is None:
@@ -213,7 +239,8 @@ class SubmitPlan:
                 faults=inspection.refused,
             )
         manifest, packed = self._packed_folder(home, {} if known is None else known)
-        questions = excluded.questions(manifest, modules, self.spec.hyperparameters)
+        outside, written = self.outside(modules)
+        questions = excluded.questions(manifest, modules, self.spec.hyperparameters, beside.working_folder(self.spec))
         code = PackedCode(
             packed.path,
             packed.digest,
@@ -224,13 +251,22 @@ class SubmitPlan:
                 *packed.notes,
                 *inspection.notes,
                 *inspection.refused.values(),
+                *written,
                 *filter(None, [excluded.summary(manifest)]),
             ),
-            packing=Packing(manifest.excluded[:_MAX_EXCLUDED], manifest.import_paths()),
+            packing=Packing(manifest.excluded[:_MAX_EXCLUDED], self._import_paths(manifest)),
         )
-        check = replace(self.check, questions=(*self.check.questions, *questions))
+        asked = (*questions, *(one.question for one in outside))
+        check = replace(self.check, questions=(*self.check.questions, *asked))
         spec = self.spec.model_copy(update={"nargs": inspection.nargs})
         return replace(self, spec=spec, code=code, check=check)
+
+    def _import_paths(self, manifest: Manifest) -> tuple[str, ...]:
+        """Return the folders of the project's packages, and the folder of the script if that of its notebook is another
+        one."""
+        own = self.spec.script_folder
+        is_beside = own and posixpath.dirname(self.spec.entry_point) != own
+        return (*manifest.import_paths(), *([own] if is_beside else []))
 
     def _packed_folder(self, home: Home, known: PackedFolders) -> tuple[Manifest, Packed]:
         key = json.dumps([self.spec.source.model_dump(mode="json"), self._excluded(home.path), self._is_codeless])

@@ -23,6 +23,8 @@ from .values import STORED as STORED, Place, Texts as Texts, Words  # noqa: PLC0
 SIZE = r"^(\d+(\.\d+)?\s*([KMGT]i?)?B?)?$"
 # Fields that select the machine of an instance.
 RESOURCES = ("instance_type", "cpu", "gpu", "memory")
+# Fields that the submit derives from the code. Forms and recipes omit them.
+SET_BY_SUBMIT = {"interpreter", "nargs", "script_folder"}
 
 
 class Value(BaseModel):
@@ -118,6 +120,13 @@ class JobSpec(Value):
     )
     nargs: dict[str, str] = Field(
         {}, title=N_("Options of several words"), description=N_("Set by the submit, by name: the number of words.")
+    )
+    script_folder: str = Field(
+        "",
+        title=N_("Folder of the script"),
+        description=N_(
+            "Set by the submit: the folder inside the code where the script runs. Empty for that of the code."
+        ),
     )
     source: Source = Field(
         Source(), title=N_("Code"), description=N_("Folder of code, with the files to include and exclude.")
@@ -371,10 +380,10 @@ class JobSpec(Value):
             return contract.expand_user_args(self.command, self.hyperparameters, self.args, self.nargs)
         return self.launch_line()
 
-    def launch_line(self, inputs: Mapping[str, str] | None = None) -> str:
+    def launch_line(self, inputs: Mapping[str, str] | None = None, *, by_exec: bool = False) -> str:
         """Return the shell command that runs the script or notebook. `inputs` are passed to it (see `contract`)."""
-        words = self.args, self.interpreter, self.nargs
-        return contract.launch_line(self.entry_point, self.hyperparameters, inputs, *words)
+        fields = (self.entry_point, self.hyperparameters, inputs, self.args, self.interpreter, self.nargs)
+        return contract.launch_line(*fields, self.script_folder, by_exec=by_exec)
 
 
 def _check_unit(field: str, memory: str) -> None:

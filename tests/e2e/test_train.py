@@ -351,6 +351,26 @@ def test_train_form_works_in_notebook_7(lab: Lab, page: Page) -> None:
 
 
 @pytest.mark.slow("browser")
+def test_path_outside_of_the_folder_is_packed_by_a_button(lab: Lab, page: Page) -> None:
+    lab.write("work/explore.ipynb", "print(open('../data/x.csv').read())")
+    (lab.root / "data").mkdir()
+    (lab.root / "data/x.csv").write_text("rows")
+    open_notebook(page, lab, "work/explore.ipynb")
+    shown = show(page, "explore.ipynb")
+    question = shown.get_by_role("group", name="The code names `../data/x.csv`")
+    expect(question).to_be_visible()
+    expect(question).not_to_contain_text("--")
+    assert faults(page, "#jp-pai-train") == []
+    question.get_by_role("button", name=re.compile("^Pack ")).click()
+    expect(question).to_have_count(0)
+    expect(shown).to_contain_text(str(lab.root))
+    shown.get_by_role("button", name="Submit", exact=True).click()
+    view = page.get_by_role("group", name="Training job explore_")
+    expect(view.locator(".jp-pai-Status").first).to_have_text("succeeded")
+    assert begun(lab)[0]["spec"]["entry_point"] == "work/explore.ipynb"
+
+
+@pytest.mark.slow("browser")
 def test_errors_of_the_launch_line_and_excluded_data_are_found_before_the_submit(lab: Lab, page: Page) -> None:
     parser = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, required=True)\n"
     flag = "p.add_argument('--amp', action='store_true')\nprint(p.parse_args(), open('data/train.csv').read())"

@@ -137,10 +137,9 @@ class Workspace:
     def _command(self, spec: JobSpec) -> list[str]:
         """Return the command of the role with this spec."""
         line = spec.command_line
-        if spec.layout == "code" and not spec.command.strip():
-            line = spec.launch_line(self._inputs(path=True))
         if not spec.command.strip():
-            line = f"exec {line}"  # Without `exec`, a stop would kill the shell before the script can clean up.
+            # Without `exec`, a stop would kill the shell before the script can clean up.
+            line = spec.launch_line(self._inputs(path=True) if spec.layout == "code" else None, by_exec=True)
         words = [*self._launcher(spec.image), "/bin/sh", "-c", line]
         if not self.container:
             return words

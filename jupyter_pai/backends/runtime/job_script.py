@@ -245,15 +245,15 @@ def _command(spec: JobSpec, place: Site) -> str:
     if spec.command.strip():
         return spec.command_line
     if spec.layout != "code":
-        return f"exec {spec.command_line}"
+        return spec.launch_line(by_exec=True)
     names, _left = contract.variables("PAI_INPUT_", place.inputs)
     # The paths are known when the script runs.
     words = {channel: f"\0{channel}\0" for channel in place.inputs}
-    line = spec.launch_line(words)
+    line = spec.launch_line(words, by_exec=True)
     for channel, word in words.items():
         variable = f'"${names[channel]}"' if channel in names else f'"$pai_root"/input/data/{shlex.quote(channel)}/'
         line = line.replace(shlex.quote(word), variable)
-    return f"exec {line}"
+    return line
 
 
 def _file(source: str) -> str:
@@ -293,7 +293,8 @@ def _exports(spec: JobSpec, place: Site) -> Iterator[str]:
     """Yield the contract's variables, the inputs and the outputs."""
     layout = contract.Layout(_ROOT, spec.layout)
     files = {channel: _file(source) for channel, source in place.inputs.items()}
-    variables, _left = contract.environment(layout, spec.hyperparameters, files, _channels(spec), spec.args, spec.nargs)
+    channels = _channels(spec)
+    variables, _left = contract.environment(layout, spec.hyperparameters, files, channels, spec.args, spec.nargs)
     yield "export pai_root"
     for name, value in (variables | dict(spec.environment)).items():
         yield f"export {name}={_quoted(value)}"

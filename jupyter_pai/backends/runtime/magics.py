@@ -192,7 +192,9 @@ class _Magics:
         line = (
             contract.expand_user_args(fields["command"], values, args)
             if fields["command"]
-            else "exec " + contract.launch_line(script, values, args=args, interpreter=interpreter_of(folder, script))
+            else contract.launch_line(
+                script, values, args=args, interpreter=interpreter_of(folder, script), by_exec=True
+            )
         )
         try:
             with job.recording(), tempfile.TemporaryDirectory(prefix="pai-") as config:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from ...core.errors import DAMAGED
 from ...core.i18n import _
+from ...jobs.spec import STORED, JobSpec
 from ...jobs.state_dir import JobFolder, Packing, read_manifest
-from ...source import excluded
+from ...source import beside, excluded
 from ...source.fixes import fixes
 from .known_errors import MODULE, NO_FILE
 
@@ -27,14 +28,31 @@ def find(lines: Sequence[str], folder: JobFolder) -> tuple[str, str] | None:
     if module:
         return _missing_module(module["name"], folder)
     path = next(filter(None, map(_PATH.search, reversed(lines))), None)
-    return _missing_file(CODE.sub("", path["path"]), folder) if path else None
+    return _missing_file(path["path"], folder) if path else None
 
 
 def _missing_file(path: str, folder: JobFolder) -> tuple[str, str] | None:
-    if path.startswith("/") or not (one := excluded.find(path, Packing.read(folder).excluded)):
+    name = CODE.sub("", path)
+    if name.startswith("/"):
+        return None
+    name = posixpath.normpath(posixpath.join(_working_folder(folder) if name == path else "", name))
+    if name.startswith("../"):
+        return (
+            _("File `{path}` not found: it is outside of the packed folder.").format(path=path),
+            _("To pack a folder with it: --source FOLDER. To pass it as an input: --input NAME=PATH."),
+        )
+    if not (one := excluded.find(name, Packing.read(folder).excluded)):
         return None
     reason = _("File `{path}` not found: it was excluded ({why}).").format(path=path, why=one.why)
-    return reason, fixes(one, _source(folder), path)
+    return reason, fixes(one, _source(folder), name)
+
+
+def _working_folder(folder: JobFolder) -> str:
+    try:
+        spec = JobSpec.model_validate_json(folder.spec.read_text("utf-8"), context=STORED)
+        return beside.working_folder(spec)
+    except (OSError, ValueError):
+        return ""
 
 
 def _missing_module(name: str, folder: JobFolder) -> tuple[str, str] | None:
@@ -48,7 +66,7 @@ def _missing_module(name: str, folder: JobFolder) -> tuple[str, str] | None:
             path = posixpath.normpath(posixpath.join(root, name.replace(".", "/") + end))
             if one := excluded.find(path, packing.excluded):
                 reason = _("The module `{name}` was excluded ({why}).").format(name=name, why=one.why)
-                return reason, fixes(one, _source(folder), path)
+                return reason, fixes(one, _source(folder), name)
     head, _dot, rest = name.partition(".")
     places = [place for path in files if (place := _place_of(head, path)) is not None]
     if not places:

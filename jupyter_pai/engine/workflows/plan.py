@@ -63,9 +63,16 @@ class RunPlan:
         """Return the workflow of the run, after `packed`."""
         code = {name: plan.packed for name, plan in self.plans.items()}
         digests = {name: packed.digest for name, packed in code.items()}
+        workflow = self.workflow.model_copy(update={"steps": tuple(map(self._with_folder, self.workflow.steps))})
         return StoredWorkflow(
-            workflow=self.workflow, code=digests, notes={name: one.notes for name, one in code.items() if one.notes}
+            workflow=workflow, code=digests, notes={name: one.notes for name, one in code.items() if one.notes}
         )
+
+    def _with_folder(self, step: Step) -> Step:
+        """Return a step with the folder of its script, which is found in the user's folder."""
+        plan = self.plans.get(step.name)
+        update = {"script_folder": plan.spec.script_folder} if plan else {}
+        return step.model_copy(update={"spec": step.spec.model_copy(update=update)})
 
     def notes(self) -> tuple[str, ...]:
         """Return the notes on the run as a whole."""

@@ -382,6 +382,7 @@ export interface IJobSpec {
   readonly entry_point?: string;
   readonly interpreter?: string;
   readonly nargs?: Readonly<Record<string, string>>;
+  readonly script_folder?: string;
   readonly source?: ISource;
   readonly layout?: 'usercode' | 'code';
   readonly python?: string;
@@ -674,6 +675,7 @@ export interface IPreview {
   readonly python: string;
   readonly notes: readonly string[];
   readonly questions?: readonly string[];
+  readonly path_questions?: readonly Readonly<Record<string, unknown>>[];
   readonly cost?: string;
   readonly hyperparameters: readonly IHyperparameter[];
   readonly refused?: Readonly<Record<string, string>>;

@@ -11,9 +11,17 @@ import type { IJob, Json } from '../api/wire.js';
 import { string } from '../api/wire.js';
 import type { IContext } from '../ui/context.js';
 import type { IDraft } from './draft.js';
-import { bareRequest, draftOf, field, movedDraft, requestOf, withoutFile } from './draft.js';
-import type { IDeclaredHyperparameter, IFormErrors, IInitialForm, IPreview } from './preview.js';
-import { documentErrors, formErrorsOf, NO_ERRORS, parseDeclared, parseInitialForm, parsePreview } from './preview.js';
+import { bareRequest, draftOf, field, movedDraft, requestOf, withField, withoutFile } from './draft.js';
+import type { IDeclaredHyperparameter, IFix, IFormErrors, IInitialForm, IPreview } from './preview.js';
+import {
+  documentErrors,
+  formErrorsOf,
+  NO_ERRORS,
+  parseDeclared,
+  parseInitialForm,
+  parsePreview,
+  withoutOptions
+} from './preview.js';
 import type { IStage } from './submitjob.js';
 import { submitJob } from './submitjob.js';
 
@@ -84,6 +92,13 @@ export class TrainFormModel {
     this.signal.emit();
   }
 
+  /** Change the fields of a fix. */
+  apply({ changes }: IFix): void {
+    if (this.draft) {
+      this.change(Object.entries(changes).reduce((draft, [path, value]) => withField(draft, path, value), this.draft));
+    }
+  }
+
   /** Replace the draft by a request. `script_if_needed` of the form is kept if the request lacks it. */
   setRequest(request: Json): void {
     const preserved = Object.entries(this.initial?.request ?? {}).filter(([name]) => name === 'script_if_needed');
@@ -151,7 +166,9 @@ export class TrainFormModel {
       const { signal } = this.controller;
       await this.saveDocuments();
       const setStage = (stage: IStage) => this.setStage(stage);
-      const job = await this.key.use(request, key => submitJob(this.context, request, key, setStage, signal));
+      const { preview, context } = this;
+      const asking = (text: string) => withoutOptions(text, preview);
+      const job = await this.key.use(request, key => submitJob(context, request, key, setStage, signal, asking));
       this.errors = job ? NO_ERRORS : this.errors;
       return job;
     } catch (error) {
@@ -283,7 +300,7 @@ export class TrainFormModel {
       return () => {
         this.errors = formErrorsOf(error);
         // They are those of an earlier request, which may have other instances.
-        this.preview = this.preview && { ...this.preview, cost: '', questions: [] };
+        this.preview = this.preview && { ...this.preview, cost: '', questions: [], pathQuestions: [] };
         this.declared = response === null ? this.declared : parseDeclared(response);
       };
     }

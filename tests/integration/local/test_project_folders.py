@@ -100,3 +100,44 @@ def test_rerun_keeps_the_packages_on_the_path(engine: EmbeddedClient, project: P
     (project / ".gitignore").unlink()
     again = submit(engine, folder=project, entry_point="scripts/train.py").wait().rerun().wait()
     assert again.status == "succeeded", again.logs()
+
+
+def test_script_runs_where_its_paths_start(engine: EmbeddedClient, folder: Path) -> None:
+    script(folder, "import os; print(open('../data/x.csv').read(), os.getcwd())", "scripts/train.py")
+    script(folder, "rows", "data/x.csv")
+    job = submit(engine, folder=folder, entry_point="scripts/train.py").wait()
+    again = job.rerun().wait()
+    assert {one.logs().split()[0] for one in (job, again)} == {"rows"}
+    assert {Path(one.logs().split()[1]).name for one in (job, again)} == {"scripts"}
+    (folder / "data/x.csv").unlink()
+    assert "No such file" in again.rerun(source={"folder": str(folder)}).wait().logs()
+
+
+def test_excluded_path_is_found_from_the_folder_of_the_script(engine: EmbeddedClient, folder: Path) -> None:
+    script(folder, "open('../data/x.csv')", "scripts/train.py")
+    script(folder, "rows", "data/x.csv")
+    script(folder, "data/", ".gitignore")
+    with pytest.raises(Unconfirmed, match=r"names `../data/x.csv` .* which is excluded"):
+        submit(engine, folder=folder, entry_point="scripts/train.py")
+    job = submit(engine, folder=folder, entry_point="scripts/train.py", confirmed=True).wait()
+    assert "it was excluded (.gitignore: data/)" in job.info["reason"]
+
+
+def test_path_outside_of_the_folder_is_asked_about_and_named_as_the_reason(
+    engine: EmbeddedClient, folder: Path
+) -> None:
+    script(folder, "open('../data/x.csv')", "scripts/train.py")
+    script(folder, "rows", "data/x.csv")
+    with pytest.raises(Unconfirmed, match=r"names `../data/x.csv` .* outside of the packed folder .*/scripts\."):
+        submit(engine, folder=folder / "scripts", entry_point="train.py")
+    assert engine.call("list_jobs")["total"] == 0
+    job = submit(engine, folder=folder / "scripts", entry_point="train.py", confirmed=True).wait()
+    assert "it is outside of the packed folder" in job.info["reason"]
+    assert "--input NAME=PATH" in job.info["fix"]
+
+
+def test_files_beside_the_code_are_announced(engine: EmbeddedClient, folder: Path) -> None:
+    script(folder, "import os; os.mkdir('../results'); open('../results/m', 'w').write('1')")
+    job = submit(engine, folder=folder, entry_point="train.py").wait()
+    assert any("It becomes `results/m` in the channel `files`" in note for note in job.info["notes"])
+    assert job.read_file("results/m", "files") == b"1"

@@ -36,6 +36,13 @@ def test_files_beside_the_code_are_an_output(engine: EmbeddedClient, pai: StandI
     assert job.logs().endswith("\nsaved\n")
 
 
+def test_paths_above_the_folder_of_the_script_are_an_output(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
+    script(folder, "import os; os.mkdir('../results'); open('../results/m', 'w').write('1')", "scripts/train.py")
+    for source, entry_point in ((folder, "scripts/train.py"), (folder / "scripts", "train.py")):
+        job = submit(engine, folder=source, entry_point=entry_point, profile="pai").wait()
+        assert (job.status, paths(job)) == ("succeeded", ["results/m"]), job.logs()
+
+
 def test_limit_of_the_profile_is_reported_in_the_log(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:
     write_profile(pai, files_limit="10KB")
     script(folder, SAVES)

@@ -164,6 +164,11 @@ async def test_files_that_jupyterlab_does_not_show_need_the_permission_to_execut
     assert await status("form", outside, "path") == 400
     assert await status("form", link, "path") == 400
     assert await status("form", shown, "path") == 200
+    # The folder of code is that of a project around JupyterLab's.
+    mark = jp_root_dir.parent / "pyproject.toml"
+    mark.touch()
+    assert await status("form", shown, "path") == 400
+    mark.unlink()
     assert await names() == {"sub/"}
     allowed.add("execute")
     for path in (shown, outside, hidden, odd_folder / "x"):

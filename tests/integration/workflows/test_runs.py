@@ -241,3 +241,12 @@ def test_damaged_run_is_reported_and_blocks_no_other(engine: EmbeddedClient, hom
     assert next(part for part in engine.call("disk")["parts"] if part["what"] == "workflows")["count"] == 2
     assert engine.call("delete_workflow", run=bad["id"])["run"]["id"] == bad["id"]
     assert not (home.workflows / bad["id"]).exists()
+
+
+def test_script_of_a_step_runs_where_its_paths_start(engine: EmbeddedClient, home: Home, folder: Path) -> None:
+    script(folder, "print(open('../data/x.csv').read())", "scripts/train.py")
+    script(folder, "rows", "data/x.csv")
+    spec = {"entry_point": "scripts/train.py", "source": {"folder": str(folder)}}
+    run = ended(engine, start(engine, step("train", "", spec=spec)))
+    assert run["status"] == "succeeded"
+    assert log_of(home, steps_of(run)["train"]["job"]).strip() == "rows"

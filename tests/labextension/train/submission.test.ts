@@ -34,6 +34,43 @@ test('submitting saves the files of the folder, confirms the cost and opens the 
   assert.notEqual(keys[0], keys[1]);
 });
 
+test('a question about a path is answered by a button, and shown without options', async t => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.after(() => mock.timers.reset());
+  const changes = { 'source.folder': '/', entry_point: 'work/a.ipynb', 'inputs.x': '/data/x.csv' };
+  const path_questions = [{ question: 'Outside. --source /', text: 'Outside.', fixes: [{ title: 'Pack /', changes }] }];
+  const { engine, page, model } = createPanel({
+    preview: ({ body }) => {
+      const isAsked = record(body['spec'])['entry_point'] === 'a.ipynb';
+      return isAsked ? { spec: {}, questions: ['Outside. --source /'], path_questions } : { spec: {} };
+    },
+    submit: () => {
+      throw new EngineError('It costs 3. Outside. --source /', '', 'Unconfirmed', 409);
+    }
+  });
+  page.agrees = false;
+  page.unsaved = ['work/a.ipynb', 'other/b.py'];
+  page.activate('work/a.ipynb');
+  model.isVisible = true;
+  await advance();
+  const [asked] = model.form?.preview?.pathQuestions ?? [];
+  assert.ok(asked?.fixes[0]);
+  assert.equal(await model.submit(), null);
+  assert.equal(page.messages.at(-1), 'It costs 3. Outside.');
+  assert.deepEqual(page.saved, ['work/a.ipynb']);
+  model.form?.apply(asked.fixes[0]);
+  await advance(1000);
+  const spec = record(engine.of('preview').at(-1)?.body['spec']);
+  assert.deepEqual(spec, {
+    entry_point: 'work/a.ipynb',
+    source: { folder: '/' },
+    inputs: { x: '/data/x.csv' }
+  });
+  assert.deepEqual(model.form?.preview?.pathQuestions, []);
+  // The unsaved files are those of the packed folder.
+  assert.deepEqual(model.form?.unsaved, ['work/a.ipynb', 'other/b.py']);
+});
+
 test('a request that the script rejects can be submitted anyway', async () => {
   const faults = { 'hyperparameters.lr': '`lr`: `fast` is not a valid float.', args: 'The script has no option `x`.' };
   const { engine, page, model } = createPanel({

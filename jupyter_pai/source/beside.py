@@ -1,0 +1,279 @@
+"""The paths outside of the packed folder that the code names: the questions about them, and the folder in which a
+script runs so that its paths are those of the user.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from ..core import contract
+from ..core.file_uri import local_path
+from ..core.i18n import _, join
+from ..jobs.spec import JobSpec
+from . import import_paths, named_paths
+from .entry_point import is_home, project_root
+from .hyperparameters.syntax import Module
+from .named_paths import NamedPath
+
+# Paths that are asked about, and that are found.
+_MOST_NAMED, _MOST_FOUND = 3, 100
+# Bytes of a shell script that is read.
+_LARGEST = 200_000
+_CHANGES_FOLDER = re.compile(r"(?:^|[;&|(\n])\s*cd\s+([^\s;&|()]+)")
+_NO_SHELL = (".py", ".ipynb")
+
+
+@dataclass(frozen=True)
+class Fix:
+    """A way to give a path to a job: a title for a button, and the new values of fields of the spec."""
+
+    title: str
+    changes: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class PathQuestion:
+    """A question about a path: its text, the same with the options of the fixes, and the fixes."""
+
+    text: str
+    question: str
+    fixes: tuple[Fix, ...]
+
+
+@dataclass(frozen=True)
+class _Outside:
+    """A path or a module outside of the packed folder, with the absolute path."""
+
+    name: NamedPath
+    path: str
+    is_module: bool = False
+
+
+def working_folder(spec: JobSpec) -> str:
+    """Return the folder of the code in which a job runs: a notebook in its own. Empty for the folder of the code."""
+    return posixpath.dirname(spec.entry_point) if spec.runs_notebook else spec.script_folder
+
+
+def script_folder(spec: JobSpec, modules: Iterable[Module], own: str) -> str:
+    """Return the folder of the code in which a script runs: `own`, that of the user's file, if its paths are valid from
+    there and not from the folder of the code. Empty for the folder of the code. May block."""
+    if not own or not spec.source.folder:
+        return ""
+    reasons: set[str] = set()
+    for text in {_plain(name.text) for name in _names(spec, modules) if name.base is None and _is_relative(name)}:
+        valid = [place for place in ("", own) if _is_valid(spec.source.folder, place, text)]
+        if len(valid) == 1 and posixpath.join(own, text) != spec.entry_point:
+            reasons |= {*valid}
+    return own if reasons == {own} else ""
+
+
+def _is_valid(folder: str, place: str, text: str) -> bool:
+    """Return whether a path from a folder of the code is in the code, or is created there by the job."""
+    path = posixpath.normpath(posixpath.join(place, text))
+    is_inside = not _leaves(path) and path != (place or ".")
+    return is_inside and (text.startswith("../") or text == ".." or os.path.exists(os.path.join(folder, path)))
+
+
+def _is_relative(name: NamedPath) -> bool:
+    return name.is_path and not name.is_part and not os.path.isabs(name.text)
+
+
+def _leaves(path: str) -> bool:
+    return path == ".." or path.startswith("../")
+
+
+def questions(
+    spec: JobSpec, modules: Sequence[Module], *, keeps: bool = True
+) -> tuple[tuple[PathQuestion, ...], tuple[str, ...]]:
+    """Return the questions about paths outside of the packed folder that the code reads, and notes on the ones that it
+    writes. `keeps`: files beside the code become outputs. May block."""
+    folder = spec.source.folder
+    if not folder:
+        return (), ()
+    inputs = [path for path in map(local_path, spec.inputs.values()) if path]
+    found: dict[str, _Outside] = {}
+    notes: dict[str, str] = {}
+    for one in chain(_outside(spec, modules), _modules(spec, modules)):
+        above = os.path.relpath(one.path, folder)
+        if len(found) + len(notes) == _MOST_FOUND:
+            break
+        is_written = one.name.is_written and not one.name.is_read and not one.is_module
+        if is_written and above.startswith("../"):
+            is_kept = keeps and contract.FILES in spec.channels and not above.startswith("../..")
+            notes.setdefault(one.path, _note(one, above, keeps=is_kept))
+        elif os.path.exists(one.path) and not any(_is_in(one.path, path.rstrip("/")) for path in inputs):
+            found.setdefault(one.path, one)
+    # A folder is not named for itself if other paths begin with it.
+    known = [*found, *notes]
+    last = {path for path in known if not any(more.startswith(f"{path}/") for more in known)}
+    read = [one for path, one in found.items() if path not in notes and (path in last or one.name.is_used)]
+    parent = _parent(folder, [one.path for one in read])
+    asked = tuple(_question(spec, one, parent) for one in read[:_MOST_NAMED])
+    return asked, tuple(text for path, text in notes.items() if path in last)[:_MOST_NAMED]
+
+
+def _note(one: _Outside, above: str, *, keeps: bool) -> str:
+    kept = _(
+        "The code writes `{path}` ({place}), beside the packed folder. It becomes `{name}` in the channel `files`."
+    )
+    lost = _("The code writes `{path}` ({place}), beside the packed folder. It is not kept: write to PAI_OUTPUT_MODEL.")
+    name = above.removeprefix("../")
+    return (kept if keeps else lost).format(path=one.name.text, place=_place(one.name), name=name)
+
+
+def _question(spec: JobSpec, one: _Outside, parent: str) -> PathQuestion:
+    folder, fixes = spec.source.folder, []
+    advice: list[str] = []
+    if one.is_module:
+        sentence = _("The code imports `{path}` ({place}), which is outside of the packed folder {folder}.")
+    else:
+        sentence = _("The code names `{path}` ({place}), which is outside of the packed folder {folder}.")
+    text = sentence.format(path=one.name.text, place=_place(one.name), folder=folder)
+    if parent:
+        inner = os.path.relpath(folder, parent)
+        fixes.append(Fix(_("Pack {folder}").format(folder=parent), _moved(spec, inner, parent)))
+        advice.append(_("To pack it too: --source {folder}.").format(folder=shlex.quote(parent)))
+        if spec.command.strip():
+            advice.append(_("Begin the command with `cd {folder} &&`.").format(folder=shlex.quote(inner)))
+    if not one.is_module and not _is_in(folder, one.path):
+        channel = _channel(one.path)
+        (variable,) = contract.variables("PAI_INPUT_", [channel])[0].values()
+        uri = one.path + "/" * os.path.isdir(one.path)
+        fixes.append(Fix(_("Pass {path} as an input").format(path=one.name.text), {f"inputs.{channel}": uri}))
+        take = _("To pass it as an input: --input {name}={path}. The code finds it at ${variable}.")
+        advice.append(take.format(name=channel, path=shlex.quote(one.path), variable=variable))
+    return PathQuestion(text, join(" ", [text, *advice]), tuple(fixes))
+
+
+def _moved(spec: JobSpec, inner: str, parent: str) -> dict[str, Any]:
+    """Return the fields of a spec whose folder becomes the folder `inner` of a parent."""
+    changes: dict[str, Any] = {"source.folder": parent}
+    if spec.source.files:
+        changes["source.files"] = {f"{inner}/{name}": text for name, text in spec.source.files.items()}
+    if spec.command.strip():
+        changes["command"] = f"cd {shlex.quote(inner)} && {spec.command}"
+    else:
+        changes["entry_point"] = posixpath.join(inner, spec.entry_point)
+    return changes
+
+
+def _place(name: NamedPath) -> str:
+    return name.place or _("hyperparameter `{name}`").format(name=name.names[-1])
+
+
+def _channel(path: str) -> str:
+    """Return a name of an input for a path."""
+    word = re.sub(r"[^A-Za-z0-9_]+", "_", os.path.basename(path).split(".")[0]).strip("_")
+    return word if word[:1].isalpha() else f"data_{word}".rstrip("_")
+
+
+def _names(spec: JobSpec, modules: Iterable[Module]) -> Iterator[NamedPath]:
+    """Yield what may be paths in the values, the command, the shell script and the modules of a job."""
+    for name, value in spec.hyperparameters.items():
+        yield NamedPath(value, "", (name,))
+    for word in spec.args:
+        option, equals, value = word.partition("=")
+        yield NamedPath(value if equals else word, _("arguments"), (option,) if equals else ())
+    for command in _commands(spec):
+        yield from named_paths.in_shell(command)
+    if not spec.command.strip() and not spec.entry_point.endswith(_NO_SHELL):
+        yield from named_paths.in_shell(_text(spec), spec.entry_point)
+    for module in modules:
+        yield from named_paths.in_module(module, spec.hyperparameters)
+
+
+def _commands(spec: JobSpec) -> list[str]:
+    return [command for command in dict.fromkeys(one.command for one in spec.by_role.values()) if command.strip()]
+
+
+def _text(spec: JobSpec) -> str:
+    """Return the text of the script; empty if it cannot be read."""
+    if spec.entry_point in spec.source.files:
+        return spec.source.files[spec.entry_point]
+    try:
+        with open(os.path.join(spec.source.folder, spec.entry_point), encoding="utf-8", errors="replace") as file:
+            text = file.read(_LARGEST)
+    except (OSError, ValueError):
+        return ""
+    return "" if "\0" in text else text
+
+
+def _outside(spec: JobSpec, modules: Iterable[Module]) -> Iterator[_Outside]:
+    """Yield the paths that leave the folder from each folder in which the code may run."""
+    folder = spec.source.folder
+    changed = [place for command in _commands(spec) for place in _CHANGES_FOLDER.findall(command)]
+    places = [posixpath.normpath(place.strip("'\"")) for place in changed] or [working_folder(spec)]
+    for name in _names(spec, modules):
+        if not _is_relative(name):
+            continue
+        text = _plain(name.text)
+        starts = places if name.base is None else [name.base]
+        paths = [posixpath.normpath(posixpath.join(place, text)) for place in starts]
+        if all(map(_leaves, paths)):
+            yield _Outside(name, os.path.normpath(os.path.join(folder, paths[0])))
+
+
+def _plain(path: str) -> str:
+    """Return a path up to its first wildcard."""
+    match = re.search(r"[*?\[]", path)
+    return path[: match.start()].rpartition("/")[0] if match else path
+
+
+def _modules(spec: JobSpec, modules: Iterable[Module]) -> Iterator[_Outside]:
+    """Yield the imported modules of the project around the folder, which the folder does not have."""
+    folder = Path(spec.source.folder)
+    root = project_root(folder)
+    if root is None or root == folder:
+        return
+    pyproject = ""
+    try:
+        with open(root / "pyproject.toml", encoding="utf-8", errors="replace") as file:
+            pyproject = file.read(import_paths.LARGEST)
+    except OSError:
+        pass
+    roots = [root / place for place in import_paths.roots(pyproject)]
+    for module in modules:
+        heads = {name.split(".")[0] for name in module.imported if not name.startswith(".")}
+        for head in sorted(heads - {name.split(".")[0] for name in module.paths}):
+            places = (place / f"{head}{end}" for place in roots for end in ("/__init__.py", ".py"))
+            if path := next((place for place in places if place.is_file() and not place.is_relative_to(folder)), None):
+                yield _Outside(NamedPath(head, module.file, ()), str(path), is_module=True)
+
+
+def _parent(folder: str, paths: Sequence[str]) -> str:
+    """Return the folder to pack instead, with all these paths: the project around it, otherwise the nearest one. Empty
+    if only a home folder has them."""
+    if not paths:
+        return ""
+    # A path may lead into the folder again, which has another name in the job.
+    parent = Path(os.path.commonpath([os.path.dirname(folder) if _is_in(path, folder) else path for path in paths]))
+    parent = Path(os.path.commonpath([folder, parent]))
+    root = project_root(parent)
+    home = Path(os.path.realpath(os.path.expanduser("~")))
+    if root is None and (is_home(parent) or home.is_relative_to(os.path.realpath(parent))):
+        return ""
+    return str(root or parent)
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")
+
+
+def as_json(asked: Iterable[PathQuestion]) -> list[dict[str, Any]]:
+    """Return questions for a form, which shows the fixes as buttons."""
+    return [
+        {
+            "question": one.question,
+            "text": one.text,
+            "fixes": [{"title": fix.title, "changes": fix.changes} for fix in one.fixes],
+        }
+        for one in asked
+    ]

@@ -1,0 +1,203 @@
+"""Paths outside of the packed folder: questions, notes, and the folder in which a script runs."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_pai.jobs.spec import JobSpec, Source
+from jupyter_pai.source import beside
+from jupyter_pai.source.hyperparameters.discover import inspect_modules
+
+
+@pytest.fixture
+def zoo(folder: Path) -> Path:
+    """A folder of scripts, with data beside it."""
+    for name in ("scripts/tools.py", "scripts/own.yaml", "data/x.csv", "lib/deep/y.csv", "root.yaml", "runs/best.pt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    return folder
+
+
+def spec_of(folder: Path, code: str, entry: str = "train.py", **fields: Any) -> JobSpec:
+    (folder / entry).parent.mkdir(parents=True, exist_ok=True)
+    (folder / entry).write_text(code)
+    return JobSpec(name="a", entry_point=entry, **{"source": Source(folder=str(folder)), **fields})
+
+
+def asked(spec: JobSpec) -> list[str]:
+    """Return the paths that are asked about."""
+    questions, _notes = beside.questions(spec, inspect_modules(spec)[1])
+    return [one.text.split("`")[1] for one in questions]
+
+
+def noted(spec: JobSpec) -> list[str]:
+    """Return the paths in the channel `files` that notes name."""
+    _questions, notes = beside.questions(spec, inspect_modules(spec)[1])
+    return [note.split("`")[3] for note in notes]
+
+
+HERE = "import os, pathlib\nfrom pathlib import Path\nHERE = os.path.dirname(os.path.abspath(__file__))\n"
+ROOT = "from pathlib import Path\nROOT = Path(__file__).resolve().parent.parent\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "path"),
+    [
+        ("import pandas\npandas.read_csv('../data/x.csv')", "../data/x.csv"),
+        ("import os\nos.path.join('..', 'data', 'x.csv')", "../data/x.csv"),
+        (HERE + "open(os.path.join(HERE, '..', 'data', 'x.csv'))", "../data/x.csv"),
+        (HERE + "open(pathlib.Path(HERE).parent / 'data' / 'x.csv')", "../data/x.csv"),
+        (ROOT + "DATA = ROOT / 'data'\nprint((DATA / 'x.csv').read_text())", "../data/x.csv"),
+        (ROOT + "(Path(__file__).parents[1] / 'lib').joinpath('deep', 'y.csv').open()", "../lib/deep/y.csv"),
+        ("import glob\nglob.glob('../data/*.csv')", "../data/*.csv"),
+        ("name = 'x'\nopen(f'../data/{name}.csv')", "../data/"),
+        ("import argparse\np = argparse.ArgumentParser()\np.add_argument('--data', default='../data')", "../data"),
+        ("def load(path='../data/x.csv'): return open(path)", "../data/x.csv"),
+        ("import sys\nsys.path.append('..')", ".."),
+        ("open('../scripts/tools.py')", "../scripts/tools.py"),
+        ("import torch\ntorch.load('../runs/best.pt')", "../runs/best.pt"),
+        ("import os\nos.chdir('..')\nopen('../results/a', 'w')", ".."),
+        (ROOT + "import sys\nsys.path.insert(0, str(ROOT))", ".."),
+    ],
+)
+def test_path_beside_the_folder_that_code_reads_is_asked_about(zoo: Path, code: str, path: str) -> None:
+    assert asked(spec_of(zoo / "scripts", code)) == [path]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open('../data/missing.csv')",
+        "open('tools.py'); open('./own.yaml')",
+        "'a..b'.split('..'); print('../ and ..\\n')",
+        "'''Reads ../data/x.csv.'''",
+        "open('https://example.org/../data/x.csv')",
+        HERE + "open(os.path.join(HERE, 'own.yaml'))",
+        "import argparse\np = argparse.ArgumentParser()\np.add_argument('--out-dir', default='../data')",
+        "import unknown\nopen(unknown.folder() / '../data/x.csv')",
+    ],
+)
+def test_other_paths_are_not_asked_about(zoo: Path, code: str) -> None:
+    assert asked(spec_of(zoo / "scripts", code)) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("open('../results/model.txt', 'w')", ["results/model.txt"]),
+        ("import os\nos.makedirs('../results')\nopen('../results/a/b', 'w')", ["results/a/b"]),
+        (ROOT + "(ROOT / 'runs').mkdir()\n(ROOT / 'plots' / 'a.png').open('wb')", ["plots/a.png", "runs"]),
+        ("import argparse\np = argparse.ArgumentParser()\np.add_argument('--output-dir', default='../runs')", ["runs"]),
+        ("open('../runs/best.pt', 'w')\nopen('../runs/best.pt')", ["runs/best.pt"]),
+    ],
+)
+def test_path_beside_the_folder_that_code_writes_is_noted(zoo: Path, code: str, names: list[str]) -> None:
+    spec = spec_of(zoo / "scripts", code)
+    assert (sorted(noted(spec)), asked(spec)) == (names, [])
+    lost = beside.questions(spec, inspect_modules(spec)[1], keeps=False)[1]
+    assert all("It is not kept" in note for note in lost)
+
+
+def test_path_two_levels_above_is_not_kept(zoo: Path) -> None:
+    spec = spec_of(zoo / "scripts", "open('../../results/m', 'w')")
+    (note,) = beside.questions(spec, inspect_modules(spec)[1])[1]
+    assert "`../../results/m`" in note
+    assert "It is not kept" in note
+
+
+def test_shell_scripts_commands_and_values_name_paths_too(zoo: Path) -> None:
+    scripts = zoo / "scripts"
+    text = "#!/bin/sh\n# cat ../data/none\ncat ../data/x.csv > ../results/log.txt\n"
+    shell = spec_of(scripts, text, "run.sh")
+    assert (asked(shell), noted(shell)) == (["../data/x.csv"], ["results/log.txt"])
+    assert asked(spec_of(scripts, 'cd "$(dirname "$0")/.."\npython train.py\n', "run.sh")) == [".."]
+    assert asked(spec_of(scripts, "cd ..\npython train.py\n", "run.sh")) == [".."]
+    command = spec_of(scripts, "", command="python train.py --data ../data")
+    assert asked(command) == ["../data"]
+    assert asked(spec_of(scripts, "", hyperparameters={"data": "../data/x.csv"})) == ["../data/x.csv"]
+    assert asked(spec_of(scripts, "", args=("--data=../data/x.csv", "../lib"))) == ["../data/x.csv", "../lib"]
+    inside = spec_of(zoo, "open('../data/x.csv')", "scripts/train.py", command="cd scripts && python train.py")
+    assert asked(inside) == []
+
+
+def test_question_has_the_options_and_the_fixes(zoo: Path) -> None:
+    spec = spec_of(zoo / "scripts", "\nopen('../data/x.csv')")
+    (question,), _notes = beside.questions(spec, inspect_modules(spec)[1])
+    assert question.text == (
+        f"The code names `../data/x.csv` (train.py, line 2), which is outside of the packed folder {zoo}/scripts."
+    )
+    assert question.question == (
+        f"{question.text} To pack it too: --source {shlex.quote(str(zoo))}. "
+        f"To pass it as an input: --input x={zoo}/data/x.csv. The code finds it at $PAI_INPUT_X."
+    )
+    pack, take = question.fixes
+    assert pack.changes == {"source.folder": str(zoo), "entry_point": "scripts/train.py"}
+    assert take.changes == {"inputs.x": f"{zoo}/data/x.csv"}
+    assert asked(spec.model_copy(update={"inputs": take.changes and {"x": f"file://{zoo}/data/"}})) == []
+    cell = spec.model_copy(
+        update={"source": Source(folder=str(zoo / "scripts"), files={"train.py": ""}), "command": "a"}
+    )
+    assert beside.questions(cell.model_copy(update={"args": ("../data/x.csv",)}), ())[0][0].fixes[0].changes == {
+        "source.folder": str(zoo),
+        "source.files": {"scripts/train.py": ""},
+        "command": "cd scripts && a",
+    }
+
+
+def test_home_folder_is_not_offered(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = spec_of(zoo / "scripts", "open('../data/x.csv')")
+    for home in (zoo.parent / "other", zoo):
+        monkeypatch.setenv("HOME", str(home))
+        (question,), _notes = beside.questions(spec, inspect_modules(spec)[1])
+        offered = [one for fix in question.fixes for one in fix.changes]
+        assert offered == (["inputs.x"] if home == zoo else ["source.folder", "entry_point", "inputs.x"])
+    assert "--source" not in question.question
+
+
+def test_modules_of_the_project_around_the_folder_are_asked_about(zoo: Path) -> None:
+    for name in ("src/own/__init__.py", "top.py", "notebooks/local.py", "pyproject.toml"):
+        (zoo / name).parent.mkdir(parents=True, exist_ok=True)
+        (zoo / name).touch()
+    code = "import os, own.models\nimport local\nfrom top import a\n"
+    assert asked(spec_of(zoo / "notebooks", code)) == ["own"]
+    (zoo / "pyproject.toml").write_text("[project]\nname = 'a'\n")
+    assert asked(spec_of(zoo / "notebooks", code)) == ["own", "top"]
+    assert asked(spec_of(zoo, code)) == []
+    (zoo / "pyproject.toml").unlink()
+    assert asked(spec_of(zoo / "notebooks", code)) == []
+
+
+def test_shell_script_runs_where_its_files_are(zoo: Path) -> None:
+    for text, place in (
+        ("python tools.py", "scripts"),
+        ("python scripts/tools.py", ""),
+        ("cat ../data/x.csv", "scripts"),
+    ):
+        spec = spec_of(zoo, f"#!/bin/sh\n{text} --lr 0.1\n", "scripts/run.sh")
+        assert beside.script_folder(spec, (), "scripts") == place
+    assert asked(spec_of(zoo / "scripts", "python tools.py own.yaml data/x.csv\n", "run.sh")) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "place"),
+    [
+        ("open('../data/x.csv')", "scripts"),
+        ("open('../results/new', 'w')", "scripts"),
+        ("open('own.yaml')", "scripts"),
+        ("import sys\nsys.path.append('..')", "scripts"),
+        ("open('root.yaml')", ""),
+        ("open('data/x.csv'); open('../results/new', 'w')", ""),
+        ("open('../../elsewhere')", ""),
+        ("open('new.txt', 'w'); print('train.py')", ""),
+        (HERE + "open(os.path.join(HERE, 'own.yaml')); open(pathlib.Path(HERE, '..', 'data'))", ""),
+    ],
+)
+def test_script_runs_where_its_paths_start(zoo: Path, code: str, place: str) -> None:
+    spec = spec_of(zoo, code, "scripts/train.py")
+    assert beside.script_folder(spec, inspect_modules(spec)[1], "scripts") == place
+    launched = spec.model_copy(update={"script_folder": place}).launch_line(by_exec=True)
+    assert launched == ("cd scripts && exec python train.py" if place else "exec python scripts/train.py")
