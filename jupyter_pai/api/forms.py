@@ -56,10 +56,12 @@ class FormRequest(TypedDict):
 
 
 class FormReply(TypedDict):
-    """The default values of a form. `last` is the job that they were copied from, or null. `entries` are the runnable
-    files of the folder, by relative path. `notes` are on a job file of a platform, such as a batch script."""
+    """The default values of a form: `request`, which is `defaults` if there is no earlier job. `last` is the job that
+    the values of `request` were copied from, or null. `entries` are the runnable files of the folder, by relative path.
+    `notes` are on a job file of a platform, such as a batch script."""
 
     request: FormRequest
+    defaults: FormRequest
     kind: Literal["notebook", "script", "folder", "job_file"]
     last: LastJob | None
     entries: list[str]
@@ -104,28 +106,36 @@ async def form(
     if target.reader:
         loaded = await asyncio.to_thread(job_files.load, target.path, target.reader, settings, profile, backend)
         request: FormRequest = {"spec": loaded.spec, "backend": "", "notebook": "", "script_if_needed": True}
-        notes = list(loaded.notes)
-        return {"request": request, "kind": "job_file", "last": None, "entries": entries, "notes": notes}
+        return {
+            "request": request,
+            "defaults": request,
+            "kind": "job_file",
+            "last": None,
+            "entries": entries,
+            "notes": list(loaded.notes),
+        }
+    if profile or backend:
+        settings.pick(profile, backend)
+    place_of_job = {"profile": profile} if profile else {} if backend else form_defaults.place_of(settings)
+    defaults: FormRequest = {
+        "spec": form_defaults.spec_of(target, entries) | place_of_job,
+        "backend": "" if profile else backend,
+        "notebook": str(target.path) if target.kind == "notebook" else "",
+        "script_if_needed": True,
+    }
     last = next(iter(context.service.store.jobs.page(target.jobs)[0]), None)
-    spec = form_defaults.spec_of(target, entries)
+    spec = defaults["spec"]
     if last:
         picks = Capability.SIZES in context.service.profiles.capabilities(last.backend)
         earlier = form_defaults.settings_of(last, target, settings, picks=picks)
         values = earlier.model_dump(mode="json", exclude_defaults=True)
         spec = {name: value for name, value in values.items() if value not in ("", None)}
-    elif not (profile or backend):
-        spec |= form_defaults.place_of(settings)
-    if profile or backend:
-        settings.pick(profile, backend)
-        spec.pop("profile", None)
-        spec |= {"profile": profile} if profile else {}
+        if profile or backend:
+            spec.pop("profile", None)
+            spec |= place_of_job
     return {
-        "request": {
-            "spec": spec,
-            "backend": "" if profile else backend,
-            "notebook": str(target.path) if target.kind == "notebook" else "",
-            "script_if_needed": True,
-        },
+        "request": {**defaults, "spec": spec},
+        "defaults": defaults,
         "kind": target.kind,
         "last": {"id": last.id, "name": last.name, "submitted_at": last.submitted_at.isoformat()} if last else None,
         "entries": entries,

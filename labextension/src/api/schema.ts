@@ -241,6 +241,7 @@ export interface IFindings {
 
 export interface IForm {
   readonly request: IFormRequest;
+  readonly defaults: IFormRequest;
   readonly kind: 'notebook' | 'script' | 'folder' | 'job_file';
   readonly last: ILastJob | null;
   readonly entries: readonly string[];

@@ -11,7 +11,7 @@ import type { IJob, Json } from '../api/wire.js';
 import { record, string } from '../api/wire.js';
 import type { IContext } from '../ui/context.js';
 import type { IDraft } from './draft.js';
-import { bareRequest, draftOf, movedDraft, requestOf, withoutFile } from './draft.js';
+import { draftOf, movedDraft, requestOf, withoutFile } from './draft.js';
 import type { IDeclaredHyperparameter, IFormErrors, IInitialForm, IPreview } from './preview.js';
 import { documentErrors, formErrorsOf, NO_ERRORS, parseDeclared, parseInitialForm, parsePreview } from './preview.js';
 import type { IStage } from './submitjob.js';
@@ -66,7 +66,7 @@ export class TrainFormModel {
       const form = parseInitialForm(await this.context.engine.call('form', { path: this.serverPath, profile }));
       if (path === this.path) {
         this.draft = null;
-        this.setInitial(form, this.fileName);
+        this.setInitial(form);
         this.profile = profile;
         await this.updatePreview();
       }
@@ -104,10 +104,12 @@ export class TrainFormModel {
     }
   }
 
-  /** Discard the settings of the last job. */
-  clear(): void {
+  /** Discard the settings of the last job, and all changes: the form of a first visit, with the files as they are. */
+  async clear(): Promise<void> {
+    this.loading = this.load();
+    await this.loading;
     if (this.initial) {
-      this.setRequest(bareRequest(this.initial.request, this.defaultEntry));
+      this.change(draftOf(this.initial.defaults));
     }
   }
 
@@ -195,7 +197,7 @@ export class TrainFormModel {
       const parameters = { path: this.serverPath, ...(profile && { profile }) };
       const form = parseInitialForm(await engine.call('form', parameters));
       if (path === this.path) {
-        this.setInitial(form, path.slice(path.lastIndexOf('/') + 1));
+        this.setInitial(form);
       }
     } catch (error) {
       this.errors = path === this.path ? formErrorsOf(error) : this.errors;
@@ -203,19 +205,15 @@ export class TrainFormModel {
     this.signal.emit();
   }
 
-  private setInitial(form: IInitialForm, name: string): void {
+  private setInitial(form: IInitialForm): void {
     const start = draftOf(form.request);
     if (this.draft && this.initial && this.isChanged) {
-      this.draft = movedDraft(
-        this.draft,
-        bareRequest(this.initial.request, this.fileName),
-        bareRequest(form.request, name)
-      );
+      this.draft = movedDraft(this.draft, this.initial.defaults, form.defaults);
     } else {
       this.draft = start;
       this.errors = NO_ERRORS;
     }
-    [this.initialDraft, this.initial, this.fileName] = [start, form, name];
+    [this.initialDraft, this.initial] = [start, form];
   }
 
   /**
@@ -286,8 +284,7 @@ export class TrainFormModel {
 
   /** The default entry point. */
   private get defaultEntry(): string {
-    const { kind = '', request = {} } = this.initial ?? {};
-    return kind === 'folder' ? string(record(request['spec'])['entry_point']) : this.fileName;
+    return string(record(this.initial?.defaults['spec'])['entry_point']);
   }
 
   /** The path for the server: empty parameters would be left out of the URL. */
@@ -299,8 +296,6 @@ export class TrainFormModel {
   private initialDraft: IDraft | null = null;
   /** The profile that a job file was read for; empty for the default one. */
   private profile = '';
-  /** The file name when the form was loaded. */
-  private fileName = '';
   private loading: Promise<void> = Promise.resolve();
   private readonly key = new SubmitKey();
   private isStale = false;

@@ -17,6 +17,8 @@ export interface ILastJob {
 /** The initial form. `entries` are possible entry points of the folder; `notes` are on a job file of a platform. */
 export interface IInitialForm {
   readonly request: Json;
+  /** The request of a first visit, without the settings of an earlier job. */
+  readonly defaults: Json;
   readonly kind: string;
   readonly last: ILastJob | null;
   readonly entries: readonly string[];
@@ -115,6 +117,7 @@ export function parseInitialForm(value: unknown): IInitialForm {
   const submittedAt = Date.parse(string(last['submitted_at']));
   return {
     request: record(form['request']),
+    defaults: record(form['defaults'] ?? form['request']), // A server of an earlier version returns no defaults.
     kind: string(form['kind']),
     last: string(last['id'])
       ? {
