@@ -56,9 +56,9 @@ class FormRequest(TypedDict):
 
 
 class FormReply(TypedDict):
-    """The default values of a form: `request`, which is `defaults` if there is no earlier job. `last` is the job that
-    the values of `request` were copied from, or null. `entries` are the runnable files of the folder, by relative path.
-    `notes` are on a job file of a platform, such as a batch script."""
+    """The default values of a form. `last` is the job from which those of `request` were copied, or null. `defaults`
+    are the values without an earlier job. `entries` are the runnable files of the folder, by relative path. `notes` are
+    on a job file of a platform, such as a batch script."""
 
     request: FormRequest
     defaults: FormRequest
