@@ -21,6 +21,8 @@ from .console import CommandContext, Commands, as_json
 from .parser.parser import Options
 from .spec_from_options import changes_of, spec_of
 
+# Seconds without a response of the platform after which a followed log ends.
+_PATIENCE = 300
 # Characters of a value in the table of `diff`.
 _LONGEST = 120
 
@@ -232,13 +234,15 @@ def _logs(ctx: CommandContext, options: Options) -> None:
     handle = ctx.job(options.job)
     line = options.from_line and options.from_line - 1
     query = {"job": handle.id, "instance": options.instance, "line": line, "follow": options.follow}
+    query |= {"patience": _PATIENCE} if options.follow else {}
     chunks: Iterable[bytes]
     if options.tail and not options.follow and not options.raw:
         chunks = [last_lines(lambda tail: ctx.client.read("log", **query, tail=tail), options.tail)]
     else:
         chunks = ctx.client.read("log", **query, tail=options.tail)
     ctx.console.log(chunks, options.job, follow=options.follow, raw=options.raw)
-    if options.follow and (info := handle.info)["status"] == "lost":
+    if options.follow and (not handle.ended or handle.status == "lost"):
+        info = handle.info
         text = _("The log of {job} is incomplete: {reason}").format(job=handle.id, reason=info["reason"])
         raise EngineError(text, fix=info["fix"])
 

@@ -87,6 +87,10 @@ def test_recurring_error_of_a_platform_is_logged_once(
     refused = len(pai.requests)
     until(lambda: sum("fault" in note for note in pai.requests[refused:]) > 3)
     assert engine.call("show", job=job.id)["status"] == "running"
+    # A log that is followed with patience ends, although the job may go on.
+    assert list(engine.read("log", job=job.id, follow=True, patience=1)) == []
+    shown = engine.call("show", job=job.id)
+    assert (shown["status"], "refused by the test" in shown["reason"]) == ("running", True)
     errors = [record for record in caplog.records if record.levelno >= logging.ERROR]
     assert len(errors) == 1
     assert "refused by the test" in errors[0].getMessage()
