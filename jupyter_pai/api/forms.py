@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from ..backends import load_backends
@@ -56,21 +55,14 @@ class FormRequest(TypedDict):
     script_if_needed: bool
 
 
-class FormCode(TypedDict):
-    """The folder of code and the entry point of a form without an earlier job."""
-
-    folder: str
-    entry_point: str
-
-
 class FormReply(TypedDict):
-    """The default values of a form. `last` is the job that they were copied from, or null. `code` has the values that
-    its reset restores. `entries` are the runnable files of the folder, by relative path. `notes` are on a job file of a
-    platform, such as a batch script."""
+    """The default values of a form. `last` is the job from which those of `request` were copied, or null. `defaults`
+    are the values without an earlier job. `entries` are the runnable files of the folder, by relative path. `notes` are
+    on a job file of a platform, such as a batch script."""
 
     request: FormRequest
+    defaults: FormRequest
     kind: Literal["notebook", "script", "folder", "job_file"]
-    code: FormCode
     last: LastJob | None
     entries: list[str]
     notes: list[str]
@@ -117,43 +109,39 @@ async def form(
         request: FormRequest = {"spec": loaded.spec, "backend": "", "notebook": "", "script_if_needed": True}
         return {
             "request": request,
+            "defaults": request,
             "kind": "job_file",
-            "code": _code_of(loaded.spec),
             "last": None,
             "entries": entries,
             "notes": list(loaded.notes),
         }
+    if profile or backend:
+        settings.pick(profile, backend)
+    place_of_job = {"profile": profile} if profile else {} if backend else form_defaults.place_of(settings)
+    defaults: FormRequest = {
+        "spec": form_defaults.spec_of(target, entries) | place_of_job,
+        "backend": "" if profile else backend,
+        "notebook": str(target.path) if target.kind == "notebook" else "",
+        "script_if_needed": True,
+    }
     last = next(iter(context.service.store.jobs.page(target.jobs)[0]), None)
-    spec = form_defaults.spec_of(target, entries)
-    code = _code_of(spec)
+    spec = defaults["spec"]
     if last:
         picks = Capability.SIZES in context.service.profiles.capabilities(last.backend)
         earlier = form_defaults.settings_of(last, target, settings, picks=picks)
         values = earlier.model_dump(mode="json", exclude_defaults=True)
         spec = {name: value for name, value in values.items() if value not in ("", None)}
-    elif not (profile or backend):
-        spec |= form_defaults.place_of(settings)
-    if profile or backend:
-        settings.pick(profile, backend)
-        spec.pop("profile", None)
-        spec |= {"profile": profile} if profile else {}
+        if profile or backend:
+            spec.pop("profile", None)
+            spec |= place_of_job
     return {
-        "request": {
-            "spec": spec,
-            "backend": "" if profile else backend,
-            "notebook": str(target.path) if target.kind == "notebook" else "",
-            "script_if_needed": True,
-        },
+        "request": {**defaults, "spec": spec},
+        "defaults": defaults,
         "kind": target.kind,
-        "code": code,
         "last": {"id": last.id, "name": last.name, "submitted_at": last.submitted_at.isoformat()} if last else None,
         "entries": entries,
         "notes": [],
     }
-
-
-def _code_of(spec: Mapping[str, Any]) -> FormCode:
-    return {"folder": spec.get("source", {}).get("folder", ""), "entry_point": spec.get("entry_point", "")}
 
 
 @endpoint("GET", "/backends")

@@ -342,10 +342,7 @@ def platform_of(context: Context, job: Job, capability: Capability, alternative:
     """
     backend = context.service.profiles.backend_of(job)
     if capability not in backend.capabilities:
-        raise Unsupported(
-            _("The backend `{name}` does not support: {what}.").format(name=job.backend, what=capability.value),
-            fix=alternative,
-        )
+        raise capability.missing_in(job.backend, alternative)
     if not job.remote_id:
         raise Conflict(_("Job {job} is not on its platform yet.").format(job=job.id), fix=_("Try again in a moment."))
     return backend

@@ -86,7 +86,16 @@ ROUTES: dict[str, Route] = {
     "log": Route(
         "GET",
         "/jobs/{job}/log",
-        {"instance": str, "offset": int, "limit": int, "tail": int, "line": int, "lines": int, "follow": bool},
+        {
+            "instance": str,
+            "offset": int,
+            "limit": int,
+            "tail": int,
+            "line": int,
+            "lines": int,
+            "follow": bool,
+            "patience": int,
+        },
         sends_bytes=True,
     ),
     "metrics": Route(

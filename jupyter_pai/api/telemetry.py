@@ -73,6 +73,7 @@ async def log(
         int, "Number of lines. The header X-Line is the number of the first line, X-Lines the total so far."
     ] = 0,
     follow: Annotated[bool, "Continue as the log grows, until the job has ended."] = False,
+    patience: Annotated[int, "With `follow`, end if the platform fails for this many seconds. 0: never."] = 0,
 ) -> AsyncIterator[LogChunk]:
     """Get the bytes of a log as the job wrote them. The header X-Offset is the offset of the first byte.
 
@@ -83,7 +84,7 @@ async def log(
     file = context.service.log(job, instance)
     if follow:
         offset = file.last_lines(tail, limit) if tail else file.line_offset(line) if line else offset
-        return context.service.follow_log(job, instance, offset)
+        return context.service.follow_log(job, instance, offset, patience=patience)
     if line or lines:
         # In a thread, since the first request of a page counts all lines of the log.
         first, end = await asyncio.to_thread(_page, file, line, lines)

@@ -1,7 +1,6 @@
 """The seam to training platforms: the methods and capabilities of a backend.
 
-A backend knows only its platform: neither storage nor database nor user interface. Callers test capabilities, never
-the class or name of a backend.
+A backend knows only its platform: neither storage nor database nor user interface.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -25,6 +23,7 @@ from ..jobs.instances import Instance
 from ..jobs.job import Job
 from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, JobFolder
+from .capabilities import Capability
 from .check import Check
 from .job_files import JobFiles
 from .platform_metrics import PlatformMetrics
@@ -34,30 +33,9 @@ from .resources import Choice, Image, ImageQuery, InstanceType, Link, Quota, Quo
 from .tensorboards import Boards
 from .terminals import Terminal, TerminalDialect
 
+__all__ = ["Backend", "Caller", "Capability", "Finding", "Prepared", "Submission", "Trial", "parse_options"]
+
 _Options = TypeVar("_Options", bound=BaseModel)
-
-
-class Capability(StrEnum):
-    """Optional features of a backend."""
-
-    RUNS_HERE = "runs_here"  # jobs are processes of this machine, which must stay up; their logs are local files
-    CODE_LAYOUT = "code_layout"  # supports the layout of the older CustomJob, with the code in /ml/code
-    OUTPUT_PARAMETERS = "output_parameters"  # returns output parameters: by the platform, or by the job script
-    TTY = "tty"
-    SECRETS = "secrets"  # passes secrets to jobs as variables that the platform hides from others
-    MULTI_NODE = "multi_node"
-    ROLES = "roles"  # runs instances with different commands, images and sizes in one job
-    IMAGES = "images"  # lists container images for jobs
-    PAID = "paid"  # jobs are billed
-    BOARDS = "boards"  # runs TensorBoards on the platform
-    SIZES = "sizes"  # selects an instance type for --cpu, --memory and --gpu
-    DELETE = "delete"  # deletes ended jobs; jobs of other platforms stay there when they are deleted here
-    DATASETS = "datasets"  # jobs can read data sets registered on the platform
-    TERMINAL = "terminal"  # opens terminals in running instances
-    NOTEBOOKS = "notebooks"  # runs notebooks cell by cell; other backends run their code as a script
-    REGISTRY = "registry"  # keeps models with versions
-    OUTPUT_FOLDERS = "output_folders"  # the platform makes a folder for each job in an output path
-    USAGE_UNITS = "usage_units"  # resource samples are in cores, bytes and percent; other platforms document no units
 
 
 @dataclass(frozen=True)
@@ -151,6 +129,8 @@ class Backend(JobFiles, PlatformMetrics, ABC):
     # `output_uri` is empty.
     stores_inputs: bool = True
     stores_outputs: bool = True
+    # Whether jobs can write outputs to the URIs that a spec names (`output_path`, `outputs`).
+    writes_to_uris: bool = True
 
     def __init__(self, settings: ProfileSettings, home: Home) -> None:
         self.settings = settings

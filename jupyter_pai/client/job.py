@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..core.errors import ServerUnreachable
 from ..core.file_uri import path_of
 from ..core.i18n import _
+from ..core.text import end_of_log, without_reports
 from ..jobs.events import MetricPoint
 from ..jobs.metrics.points import Metrics
 from . import summary
@@ -135,8 +136,9 @@ class JobHandle:
         return self._read("log", tail=tail, line=line, lines=lines, instance=instance).decode("utf-8", "replace")
 
     def tail(self) -> str:
-        """Return the end of the log, as views show it: a few lines, of limited length."""
-        return self._read("log", tail=_TAIL_LINES, limit=_TAIL_BYTES).decode("utf-8", "replace")
+        """Return the end of the log, as views show it: a few lines, of limited length, without those of `report`."""
+        data = self._read("log", tail=_TAIL_BYTES, limit=_TAIL_BYTES)
+        return end_of_log(data, _TAIL_LINES).decode("utf-8", "replace")
 
     def follow(self, *, instance: str = "") -> Iterator[str]:
         """Yield the log from its beginning, as it grows, until the job has ended."""
@@ -188,7 +190,7 @@ class JobHandle:
         if logs:
             write = write or LogPrinter(self.id)
             try:
-                for text in self.follow():
+                for text in codecs.iterdecode(without_reports(self.follow_bytes()), "utf-8", "replace"):
                     write(text)
             finally:
                 if isinstance(write, LogPrinter):

@@ -8,10 +8,11 @@ import codecs
 import json
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TextIO
 
 from ..core.i18n import _
+from ..core.text import end_of_log, without_reports
 from .printing import LogOutput, print_line
 
 # Bytes per second, JSON-encoded. Jupyter drops output above 1 MB/s.
@@ -19,6 +20,8 @@ _RATE = 300_000
 _SLICE = 1 << 14
 # Skipped characters that are printed at the end after all: the end of a log holds the error.
 _KEPT = 10_000
+# Lines that are read to find the last ones.
+_MOST_READ = 100_000
 
 
 def _size(text: str) -> int:
@@ -69,6 +72,7 @@ class LogPrinter:
 def print_end(chunks: Iterable[bytes], job_id: str, *, raw: bool = False) -> None:
     """Print a complete log; in a notebook, its end."""
     kept, skipped = "", 0
+    chunks = chunks if raw else without_reports(chunks)
     for text in codecs.iterdecode(chunks, "utf-8", "replace"):
         kept += text
         if len(kept) > 2 * _RATE:
@@ -82,6 +86,19 @@ def print_end(chunks: Iterable[bytes], job_id: str, *, raw: bool = False) -> Non
     output = LogOutput(raw=raw)
     output.write(kept)
     output.end()
+
+
+def last_lines(read: Callable[[int], Iterable[bytes]], lines: int) -> bytes:
+    """Return the last lines of a log without records of `report`, in whose place more are read. `read` returns the last
+    lines of the whole log, for a number of lines."""
+    tail = lines
+    while True:
+        data = b"".join(read(tail))
+        end = end_of_log(data, lines)
+        is_whole = data.count(b"\n") < tail
+        if is_whole or tail > _MOST_READ or len(end.split(b"\n")) > lines:
+            return end
+        tail *= 4
 
 
 def _note(skipped: int, job_id: str) -> str:

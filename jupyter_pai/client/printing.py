@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from ..core.contract import BIDI
-from ..core.text import LogText, plain
+from ..core.text import LogText, plain, without_reports
 
 # Characters that `json.dumps` may leave as they are: control characters, surrogates, and those that change the order.
 _UNESCAPED = re.compile(rf"[\x7f-\x9f\ud800-\udfff{BIDI}]")
@@ -52,10 +52,12 @@ def json_text(value: object, *, indent: int | None = None) -> str:
 
 
 class LogOutput:
-    """Prints a log to `stream` or standard output. On a terminal, a log that is not `raw` is filtered by `LogText`."""
+    """Prints a log to `stream` or standard output. A log that is not `raw` is filtered: by `without_reports`, and on a
+    terminal by `LogText`."""
 
     def __init__(self, stream: TextIO | None = None, *, raw: bool = False) -> None:
         self.stream = stream or sys.stdout
+        self.is_raw = raw
         self.filter = LogText() if not raw and _is_terminal(self.stream) else None
 
     def write(self, text: str) -> None:
@@ -63,8 +65,9 @@ class LogOutput:
         self._print(self.filter.feed(text) if self.filter else text)
 
     def copy(self, chunks: Iterable[bytes]) -> None:
-        """Print a log, each chunk as it arrives. Its bytes are unchanged if they are not filtered."""
+        """Print a log, each chunk as it arrives. The bytes of a `raw` one are unchanged."""
         self.stream.flush()
+        chunks = chunks if self.is_raw else without_reports(chunks)
         if not self.filter:
             for data in chunks:
                 self.stream.buffer.write(data)

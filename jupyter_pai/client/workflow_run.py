@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import JobFailed, NotFound, ServerUnreachable
 from ..core.i18n import _
-from ..core.text import plain, printable
+from ..core.text import end_of_log, plain, printable
 from . import summary
 from .base import Client
 from .connect import connect
@@ -345,11 +345,8 @@ def _resume(run: str) -> str:
 
 def _tail(job: str, client: Client) -> str:
     try:
-        return (
-            b"".join(client.read("log", job=job, tail=_TAIL_LINES, limit=_TAIL_BYTES)).decode("utf-8", "replace")
-            if job
-            else ""
-        )
+        data = b"".join(client.read("log", job=job, tail=_TAIL_BYTES, limit=_TAIL_BYTES)) if job else b""
+        return end_of_log(data, _TAIL_LINES).decode("utf-8", "replace")
     except NotFound:
         return ""  # The job was deleted.
 

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from ..client import job_files, summary
+from ..client.context import current_shell
 from ..client.job import JobHandle
+from ..client.log_printer import last_lines
 from ..client.printing import json_text
 from ..client.submit import folder_line
-from ..core.errors import Conflict, NotFound, Unconfirmed, UsageError
+from ..core.errors import Conflict, EngineError, NotFound, Unconfirmed, UsageError
 from ..core.i18n import _, ngettext
 from . import gathered_steps
 from .console import CommandContext, Commands, as_json
 from .parser.parser import Options
 from .spec_from_options import changes_of, spec_of
 
+# Seconds without a response of the platform after which a followed log ends.
+_PATIENCE = 300
 # Characters of a value in the table of `diff`.
 _LONGEST = 120
 
@@ -233,13 +239,20 @@ def _show(ctx: CommandContext, options: Options) -> JobHandle:
 
 
 def _logs(ctx: CommandContext, options: Options) -> None:
+    handle = ctx.job(options.job)
     line = options.from_line and options.from_line - 1
-    if options.follow and not line:
-        chunks = ctx.client.read("log", job=options.job, instance=options.instance, follow=True)
+    query = {"job": handle.id, "instance": options.instance, "line": line, "follow": options.follow}
+    query |= {"patience": _PATIENCE} if options.follow else {}
+    chunks: Iterable[bytes]
+    if options.tail and not options.follow and not options.raw:
+        chunks = [last_lines(lambda tail: ctx.client.read("log", **query, tail=tail), options.tail)]
     else:
-        query = {"instance": options.instance, "tail": options.tail, "line": line, "follow": options.follow}
-        chunks = ctx.client.read("log", job=options.job, **query)
+        chunks = ctx.client.read("log", **query, tail=options.tail)
     ctx.console.log(chunks, options.job, follow=options.follow, raw=options.raw)
+    if options.follow and (not handle.ended or handle.status == "lost"):
+        info = handle.info
+        text = _("The log of {job} is incomplete: {reason}").format(job=handle.id, reason=info["reason"])
+        raise EngineError(text, fix=info["fix"])
 
 
 def _metrics(ctx: CommandContext, options: Options) -> None:
@@ -285,12 +298,23 @@ def parse_label(text: str) -> tuple[str, str]:
 
 
 def _stop(ctx: CommandContext, options: Options) -> None:
+    """Request the end of all jobs, then wait for it: for a limited time, since a script may ignore the request."""
+    stopping = []
     for reference in options.jobs:
         handle = JobHandle(ctx.client.call("stop", job=reference), ctx.client)
         if handle.ended:
             ctx.console.print(_("{job} has already ended.").format(job=handle))
         else:
-            ctx.console.print(repr(handle.wait()))
+            ctx.console.print(_("Stop requested: {job}").format(job=handle))
+            stopping.append(handle)
+    until = time.monotonic() + (options.timeout or math.inf)
+    for handle in stopping:
+        try:
+            ctx.console.print(repr(handle.wait(max(until - time.monotonic(), 0))))
+        except TimeoutError:
+            text = _("{job} has not ended yet. To wait for its end: {command}")
+            command = f"{'%pai' if current_shell() else 'jupyter pai'} stop {handle.id} --timeout 0"
+            ctx.console.print(text.format(job=handle.id, command=command))
 
 
 def _rerun(ctx: CommandContext, options: Options) -> JobHandle | None:
@@ -318,8 +342,10 @@ def _delete(ctx: CommandContext, options: Options) -> None:
     names = ", ".join(f"{job.id} ({job.name})" for job in jobs)
     if staying := [job.id for job in jobs if job.info["stays_on_platform"]]:
         ctx.console.print(_("Their platform cannot delete jobs, and keeps: {jobs}").format(jobs=", ".join(staying)))
-    question = _("Delete {jobs}, with logs, metrics and outputs?").format(jobs=names)
-    if options.yes or ctx.console.confirm(question):
+    question = _("Delete {jobs}, with logs and metrics?")
+    if any(f"/jobs/{job.id}/" in uri for job in jobs for uri in job.outputs.values()):  # In the folder of the job.
+        question = _("Delete {jobs}, with logs, metrics and outputs?")
+    if options.yes or ctx.console.confirm(question.format(jobs=names)):
         for job in jobs:
             job.delete(force=options.force)
             ctx.console.print(_("Deleted {job}.").format(job=job.id))

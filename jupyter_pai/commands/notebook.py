@@ -21,7 +21,7 @@ from ..client.workflow_run import WorkflowHandle
 from ..core.errors import PaiError, UsageError
 from ..core.i18n import _
 from ..core.secret import Secret
-from ..core.text import plain
+from ..core.text import plain, without_reports
 from ..source import notebook, script
 from ..source.magic_line import words_of
 from . import jobs
@@ -66,6 +66,7 @@ class CellConsole(Console):
             print_end(chunks, job, raw=raw)
             return
         write = LogPrinter(job, raw=raw)
+        chunks = chunks if raw else without_reports(chunks)
         try:
             for text in codecs.iterdecode(chunks, "utf-8", "replace"):
                 write(text)

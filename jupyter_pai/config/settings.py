@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -32,6 +32,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, Va
 from ..core.errors import NotFound, SettingsError
 from ..core.field_errors import PICKED, validation_errors
 from ..core.i18n import N_, _
+from ..core.plugins import PluginError
 from ..core.text import size_or_nothing
 from .policy import Policy, PolicyRules
 from .toml_file import SYSTEM_FILE, SettingsFile, suggestion, user_file
@@ -117,7 +118,7 @@ class Profile:
 class Settings:
     """All profiles, the name of the default profile, the common tables, and the settings keys of each backend.
 
-    `locked` are the profiles that the user may not change.
+    `locked` are the profiles that the user may not change. `broken` has the plug-ins that cannot be used, by backend.
     """
 
     profiles: dict[str, Profile]
@@ -127,6 +128,7 @@ class Settings:
     backends: Mapping[str, Sequence[str]]
     policy: Policy
     locked: Set[str]
+    broken: Mapping[str, PluginError] = field(default_factory=dict)
 
     def pick(self, profile: str = "", backend: str = "") -> Profile:
         """Return a profile by name, the default profile of a backend, or the default profile.
@@ -145,6 +147,8 @@ class Settings:
             return self.profiles[profile]
         if not backend:
             return self.profiles[self.default]
+        if backend in self.broken:
+            raise NotFound(self.broken[backend].message, fix=self.broken[backend].fix)
         if backend not in self.backends:
             raise NotFound(_("Unknown backend `{name}`.").format(name=backend), fix=suggestion(backend, self.backends))
         of_backend = [name for name, candidate in self.profiles.items() if candidate.backend == backend]
@@ -172,15 +176,17 @@ def load(
     models: Mapping[str, type[ProfileSettings]],
     discovered: Mapping[str, Mapping[str, Any]] | None = None,
     system: Path = SYSTEM_FILE,
+    broken: Mapping[str, PluginError] | None = None,
 ) -> Settings:
     """Load the settings and validate them with each backend's model.
 
     `discovered` has the keys of profiles that need no file, by backend. A profile named like a backend may omit
-    `backend`. `system` is the administrator's file.
+    `backend`. `system` is the administrator's file. `broken` has the plug-ins that cannot be used, by backend.
 
     Raises:
         SettingsError: naming the file and the line.
     """
+    flaws = {name: flaw for name, flaw in (broken or {}).items() if name not in models}
     files = [SettingsFile(path) for path in (system, user_file())]
     rules = Policy(_table(files[:1], "policy", PolicyRules), system)
     locked = _locked(files[0], rules)
@@ -194,7 +200,7 @@ def load(
             merged[name] = own | merged.get(name, {}) | keys
             where.setdefault(name, []).append(file)
         default = file.default() or default
-    written = {name: _profile(name, keys, where.get(name, []), models) for name, keys in merged.items()}
+    written = {name: _profile(name, keys, where.get(name, []), models, flaws) for name, keys in merged.items()}
     profiles = {name: replace(profile, settings=rules.capped(profile.settings)) for name, profile in written.items()}
     if default not in profiles:
         file = next(file for file in reversed(files) if file.default())
@@ -205,7 +211,7 @@ def load(
         )
     disk, tensorboard = _table(files, "disk", DiskSettings), _table(files, "tensorboard", TensorBoardSettings)
     backends = {name: [key for key in model.model_fields if key != "backend"] for name, model in models.items()}
-    return Settings(profiles, default, disk, tensorboard, backends, rules, locked)
+    return Settings(profiles, default, disk, tensorboard, backends, rules, locked, flaws)
 
 
 def edit(
@@ -215,6 +221,7 @@ def edit(
     default: bool,
     discovered: Mapping[str, Mapping[str, Any]] | None = None,
     system: Path = SYSTEM_FILE,
+    broken: Mapping[str, PluginError] | None = None,
 ) -> Settings:
     """Change a profile in the user's file: set keys (None removes one), make it the default, or remove it if neither is
     given.
@@ -239,7 +246,7 @@ def edit(
         file.remove(profile)
     if default:
         file.document["default"] = profile
-    return file.save_checked(lambda: load(models, discovered, system))
+    return file.save_checked(lambda: load(models, discovered, system, broken))
 
 
 def _locked(system: SettingsFile, rules: Policy) -> set[str]:
@@ -292,7 +299,11 @@ def _fits(model: type[ProfileSettings], keys: Mapping[str, Any]) -> bool:
 
 
 def _profile(
-    name: str, keys: dict[str, Any], files: list[SettingsFile], models: Mapping[str, type[ProfileSettings]]
+    name: str,
+    keys: dict[str, Any],
+    files: list[SettingsFile],
+    models: Mapping[str, type[ProfileSettings]],
+    broken: Mapping[str, PluginError],
 ) -> Profile:
     if not files:
         return Profile(name, models[keys["backend"]].model_validate(keys))
@@ -300,7 +311,10 @@ def _profile(
     def source(key: str) -> SettingsFile:
         return next((file for file in reversed(files) if key in file.profiles()[name]), files[-1])
 
-    backend = keys.get("backend")
+    backend = keys.get("backend") or (name if name in broken else None)
+    if isinstance(backend, str) and backend in broken:
+        key = "backend" if "backend" in keys else ""
+        raise source("backend").error(broken[backend].message, key, name, fix=broken[backend].fix)
     if not isinstance(backend, str) or backend not in models:
         raise source("backend").error(
             _("Profile `{profile}` has an unknown backend `{backend}`.").format(profile=name, backend=backend)

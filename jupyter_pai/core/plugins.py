@@ -17,10 +17,23 @@ T = TypeVar("T")
 
 
 class PluginError(NamedTuple):
-    """A defect of a plug-in and the package it belongs to."""
+    """A defect of a plug-in: the package it belongs to, and the name of its entry point."""
 
     package: str
+    name: str
     what: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.package}: {self.what}"
+
+    @property
+    def message(self) -> str:
+        return _("The plug-in `{name}` is broken: {flaw}.").format(name=self.name, flaw=self.text)
+
+    @property
+    def fix(self) -> str:
+        return _("Update it, or remove it: pip uninstall {package}").format(package=self.package)
 
 
 class Plugins(dict[str, type[T]], Generic[T]):
@@ -41,7 +54,8 @@ class Plugins(dict[str, type[T]], Generic[T]):
             except Exception as error:  # Importing third-party code may raise anything.
                 what = f"{type(error).__name__}: {error}"
             if what:
-                self.flaws.append(PluginError(entry.dist.name if entry.dist else entry.name, f"{entry.value}: {what}"))
+                package = entry.dist.name if entry.dist else entry.name
+                self.flaws.append(PluginError(package, entry.name, f"{entry.value}: {what}"))
             else:
                 self[getattr(kind, word)] = kind
 

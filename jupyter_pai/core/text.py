@@ -6,7 +6,7 @@ Characters that change the order of the others are escaped, because a name could
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from itertools import islice
 
@@ -19,6 +19,9 @@ _LONGEST = 2_000
 # surrogates, which stand for invalid bytes in file names.
 _SEQUENCE = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])"
 _SEQUENCES = re.compile(_SEQUENCE)
+_REPORT = b"[pai] {"
+# Bytes of a record: the largest output parameter, escaped.
+_LONGEST_REPORT = 1 << 18
 _REPORTED = re.compile(r"\[pai\] \{.*\}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _ORDER = re.compile(f"[{BIDI}]")
@@ -94,6 +97,44 @@ class LogText:
     def _replacement(self, match: re.Match[str]) -> str:
         self._is_coloured |= bool(match[1])
         return match[1] or ("" if match[2] else "�")
+
+
+def without_reports(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield a log without the records that `report` and the job script write: ``[pai] {…}`` up to the end of the line.
+    Text before a record, such as a progress bar, continues with the next line. The beginning of a record is kept until
+    its line ends."""
+    kept = b""
+    for data in chunks:
+        *lines, rest = (kept + data).split(b"\n")
+        shown = b"".join(map(_before_report, lines))
+        begun = _begun_report(rest)
+        # A longer one is not a record.
+        begun = len(rest) if len(rest) - begun > _LONGEST_REPORT else begun
+        shown, kept = shown + rest[:begun], rest[begun:]
+        if shown:
+            yield shown
+    if kept and not kept.rstrip(b"\r").endswith(b"}"):
+        yield kept
+
+
+def end_of_log(data: bytes, lines: int) -> bytes:
+    """Return the last lines of a log without records."""
+    rows = b"".join(without_reports([data])).split(b"\n")
+    return b"\n".join(rows[-lines - (not rows[-1]) :])
+
+
+def _before_report(line: bytes) -> bytes:
+    """Return a line with its end, or the part before a record without it."""
+    place = line.find(_REPORT)
+    return line[:place] if place >= 0 and line.rstrip(b"\r").endswith(b"}") else line + b"\n"
+
+
+def _begun_report(line: bytes) -> int:
+    """Return the place in an unfinished line where a record begins or may begin."""
+    place = line.find(_REPORT)
+    if place >= 0:
+        return place
+    return next((len(line) - n for n in range(len(_REPORT) - 1, 0, -1) if line.endswith(_REPORT[:n])), len(line))
 
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}

@@ -43,9 +43,8 @@ def examine(home: Home, storages: Storages) -> list[Finding]:
     """Return all findings. Works offline. Blocks."""
     python = Finding("ok", "Python", f"{sys.version.split()[0]}, {sys.executable}")
     findings = [python, *_state(home), _disk(home), *shared(home), _database(home), _labextension()]
-    for name, flaw in (*load_backends().flaws, *load_storages().flaws):
-        fix = _("Update it, or remove it: pip uninstall {package}").format(package=name)
-        findings.append(Finding("warn", _("plug-in"), f"{name}: {flaw}", fix))
+    for flaw in (*load_backends().flaws, *load_storages().flaws):
+        findings.append(Finding("warn", _("plug-in"), flaw.text, flaw.fix))
     try:
         profiles = storages.profiles.settings().profiles
         findings.append(Finding("ok", _("settings"), str(user_file()) if user_file().exists() else _("none needed")))

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..backends.base import Backend, Capability
 from ..backends.registry import Model, ModelVersion, Registration, Registry
 from ..config.settings import Profile
-from ..core.errors import DAMAGED, NotFound, SpecError, Unsupported
+from ..core.errors import DAMAGED, NotFound, SpecError
 from ..core.i18n import _
 from ..jobs.job import Job
 from ..jobs.state_dir import Home
@@ -162,12 +162,7 @@ def registry_of(backend: Backend) -> Registry:
         Unsupported: if its platform has none.
     """
     if backend.registry is None:
-        raise Unsupported(
-            _("The backend `{name}` does not support: {what}.").format(
-                name=backend.name, what=Capability.REGISTRY.value
-            ),
-            fix=_("Choose a profile of another backend: --profile."),
-        )
+        raise Capability.REGISTRY.missing_in(backend.name, _("Choose a profile of another backend: --profile."))
     return backend.registry
 
 

@@ -20,6 +20,7 @@ from ..config.settings import Profile, ProfileSettings, Settings
 from ..config.toml_file import SYSTEM_FILE, SettingsFile, user_file
 from ..core.errors import NotFound, PaiError, Unreachable, Unsupported
 from ..core.i18n import _
+from ..core.plugins import PluginError
 from ..jobs.job import Job
 from ..jobs.state_dir import Home
 
@@ -47,7 +48,7 @@ class Profiles:
 
     def settings(self) -> Settings:
         """Return the current settings."""
-        return settings_files.load(self.models, _discovered(), self.system_file)
+        return settings_files.load(self.models, _discovered(), self.system_file, _broken())
 
     def policy(self) -> Policy:
         """Return the administrator's current policy."""
@@ -74,7 +75,9 @@ class Profiles:
             StateError: if the credentials cannot be deleted; the settings are not changed.
         """
         before = SettingsFile(user_file())
-        settings = settings_files.edit(self.models, profile, values, default, _discovered(), self.system_file)
+        settings = settings_files.edit(
+            self.models, profile, values, default, _discovered(), self.system_file, _broken()
+        )
         named = {one.settings.own_credentials for one in settings.profiles.values()}
         reference = _reference(before, profile)
         if reference and reference not in named:
@@ -209,10 +212,7 @@ class Profiles:
         if chosen in able:
             return chosen
         if profile or backend or not able:
-            raise Unsupported(
-                _("The backend `{name}` does not support: {what}.").format(name=chosen.backend, what=capability.value),
-                fix=_("Choose a profile of another backend: --profile."),
-            )
+            raise capability.missing_in(chosen.backend, _("Choose a profile of another backend: --profile."))
         return able[0]
 
     def backend_of(self, job: Job) -> Backend:
@@ -237,3 +237,8 @@ def _keys(file: SettingsFile, profile: str) -> dict[str, Any]:
 def _discovered() -> dict[str, dict[str, Any]]:
     """Return the profiles that backends find on this machine."""
     return {name: values for name, backend in load_backends().items() if (values := backend.discover())}
+
+
+def _broken() -> dict[str, PluginError]:
+    """Return the plug-ins that cannot be used, by backend."""
+    return {flaw.name: flaw for flaw in load_backends().flaws}

@@ -275,9 +275,10 @@ class JobService:
         return own | {name: metric for name, metric in used.items() if name not in own}
 
     async def follow_log(
-        self, job: Job, instance: str = "", offset: int = 0, latest: int = 0
+        self, job: Job, instance: str = "", offset: int = 0, latest: int = 0, patience: float = 0.0
     ) -> AsyncIterator[LogChunk]:
-        """Stream the log from a byte offset on until the job has finished.
+        """Stream the log from a byte offset on until the job has finished, or its platform has not responded for
+        `patience` seconds, if it is not 0.
 
         If more than `latest` bytes are available at once, only their last lines are sent.
         """
@@ -291,7 +292,7 @@ class JobService:
                     yield LogChunk(log.path.name, offset, data)
                     offset += len(data)
                     offset = log.from_latest(offset, latest) if latest else offset
-                if ended:
+                if ended or (patience and self.watcher.silence(job.id) > patience):
                     return
                 await pause(end, self.timings.watched)
 

@@ -16,9 +16,8 @@ from ..backends.base import Caller, Capability, Submission
 from ..config import jupyterhub as hub
 from ..config.secret_store import SecretStore
 from ..core.cancellation import check_progress
-from ..core.errors import PaiError, ReplyLost, SourceGone, Unsupported
+from ..core.errors import PaiError, ReplyLost, SourceGone
 from ..core.field_errors import field_from_message, fields
-from ..core.i18n import _
 from ..core.secret import Secret
 from ..jobs.job import Job, JobStatus, now
 from ..jobs.limits import with_notes
@@ -33,7 +32,7 @@ from ..source.hyperparameters.discover import Inspection, inspect_modules
 from ..storage.base import Progress
 from . import lineage
 from .attach import attach
-from .data.inputs import lost_outputs, stage_inputs, staging_plan, upload_code
+from .data.inputs import check_output_uris, lost_outputs, stage_inputs, staging_plan, upload_code
 from .data.model_inputs import model_inputs
 from .data.storages import Storages
 from .data.transfers import Transfer, Transfers
@@ -282,9 +281,8 @@ class Submitter:
         }
         for capability, (field, needed) in needs.items():
             if needed and capability not in backend.capabilities:
-                raise Unsupported(
-                    _("The backend `{name}` does not support: {what}.").format(name=backend.name, what=capability.value)
-                ).at(field)
+                raise capability.missing_in(backend.name).at(field)
+        check_output_uris(backend, spec)
         passes_secrets = Capability.SECRETS in backend.capabilities
         secret_notes = await asyncio.to_thread(secret_fields.check, spec, passes_secrets=passes_secrets)
         await self._read_secrets(spec)

@@ -94,7 +94,8 @@ def build(job: Job, place: Site | Mounted, import_paths: tuple[str, ...] = (), k
     """
     spec, limits = job.staged_spec, kept or KeptFiles()
     keeps = contract.FILES in spec.channels and limits.size > 0
-    variables = _common(job, spec, import_paths) | _kept(limits if keeps else None)
+    where = _("The image") if isinstance(place, Mounted) or place.in_container else _("The machine")
+    variables = _common(job, spec, import_paths, where) | _kept(limits if keeps else None)
     if isinstance(place, Mounted):
         variables |= _mounted(spec, place)
         if keeps:
@@ -108,7 +109,7 @@ def build(job: Job, place: Site | Mounted, import_paths: tuple[str, ...] = (), k
             'set -- /bin/sh -c "$pai_command"\n',
         ]
     else:
-        variables |= _site(spec, place)
+        variables |= _site(spec, place, where)
         steps = [*_nodes(place, spec), *_roles(spec, place), _part("layout"), *_exports(spec, place), *_code(place)]
         steps += [*_links(job.spec), place.setup, _part("opt_ml"), _part("node_variables"), _part("environment")]
         steps.append('pai_kept=${pai_kept:+$pai_ml/output/$pai_kept}\nset -- /bin/sh -c "$pai_command"\n')
@@ -147,7 +148,7 @@ def _quoted(text: str) -> str:
     return shlex.quote(text).replace(_ROOT, "'\"$pai_root\"'")
 
 
-def _common(job: Job, spec: JobSpec, import_paths: tuple[str, ...]) -> dict[str, str]:
+def _common(job: Job, spec: JobSpec, import_paths: tuple[str, ...], where: str) -> dict[str, str]:
     file, module = CLIENT_IN_JOB
     gpus = [_gpus(one) for one in spec.by_role.values() for _number in range(one.instance_count)]
     while gpus[-2:-1] == gpus[-1:]:
@@ -166,9 +167,9 @@ def _common(job: Job, spec: JobSpec, import_paths: tuple[str, ...]) -> dict[str,
         "gpu": _gpus(spec),
         "gpus": " ".join(gpus),
         "most_text": str(output_parameters.LARGEST),
-        "no_program": _("The command was not found. The image does not have:"),
+        "no_program": _("The command was not found. {place} does not have:").format(place=where),
         "lost_links": note_on_links(),
-        "no_tar": _("Cannot unpack the code. The image needs `sh`, and `tar` with `gzip`."),
+        "no_tar": _("Cannot unpack the code. {place} needs `sh`, and `tar` with `gzip`.").format(place=where),
     }
 
 
@@ -210,7 +211,7 @@ def _installs(spec: JobSpec, place: Site) -> bool:
     return bool(spec.requirements) or place.has_requirements
 
 
-def _site(spec: JobSpec, place: Site) -> dict[str, str]:
+def _site(spec: JobSpec, place: Site, where: str) -> dict[str, str]:
     hyperparameters = json.dumps(spec.hyperparameters, ensure_ascii=False, indent=1)
     reason = {"failure": str(_("Stopped: the maximum run time was reached.")), "cell": 0}
     return {
@@ -231,12 +232,12 @@ def _site(spec: JobSpec, place: Site) -> dict[str, str]:
         "is_folder": _("/ml is a folder of the container."),
         "is_mount": _("/ml is a private mount."),
         "is_variable": _("No private /ml is possible on this machine: use the variables PAI_*."),
-        "no_folder": _("Cannot create, in the image or on the machine:"),
+        "no_folder": _("Cannot create this folder:"),
         "no_input": _("Cannot get the input:"),
         "no_code": _("The code is not there:"),
-        "no_base64": _("Cannot decode the code. The image needs `base64` or Python."),
-        "no_curl": _("Cannot fetch the input. The image needs `curl`, `wget` or Python."),
-        "no_python": _("Cannot install the requirements. The image needs Python with pip."),
+        "no_base64": _("Cannot decode the code. {place} needs `base64` or Python.").format(place=where),
+        "no_curl": _("Cannot fetch the input. {place} needs `curl`, `wget` or Python.").format(place=where),
+        "no_python": _("Cannot install the requirements. {place} needs Python with pip.").format(place=where),
     }
 
 

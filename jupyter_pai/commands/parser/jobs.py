@@ -206,7 +206,17 @@ VERBS: dict[str, Verb] = {
         profile_options(N_("list for this backend's default profile"), N_("list for this profile")),
         _ARRAY,
     ),
-    "stop": (N_("Stop jobs."), JOBS),
+    "stop": (
+        N_("Stop jobs."),
+        JOBS,
+        Argument(
+            "--timeout",
+            N_("wait at most this long for the end of the jobs; 0: as long as it takes; default: 30s"),
+            metavar="TIME",
+            type=_seconds,
+            default=30,
+        ),
+    ),
     "rerun": (
         N_("Submit a job's spec and code again, with changes."),
         JOB,

@@ -110,10 +110,28 @@ def lost_outputs(backend: Backend, spec: JobSpec) -> str:
     channels = [channel for channel in spec.channels if channel not in spec.outputs]
     if backend.stores_outputs or spec.output_path or not channels:
         return ""
-    return _(
-        "The backend `{name}` keeps no outputs: what the job writes to {channels} is lost at its end. "
-        "To keep them, name a place: --output-path URI."
-    ).format(name=backend.name, channels=", ".join(channels))
+    text = _("The backend `{name}` keeps no outputs: what the job writes to {channels} is lost at its end.")
+    if backend.writes_to_uris:
+        fix = _("To keep them, name a place: --output-path URI.")
+    else:
+        fix = _("To keep them, let the script send them to a storage, or choose a profile of another backend.")
+    return text.format(name=backend.name, channels=", ".join(channels)) + " " + fix
+
+
+def check_output_uris(backend: Backend, spec: JobSpec) -> None:
+    """Check that jobs of a backend can write to the URIs that a spec names for its outputs.
+
+    Raises:
+        Unsupported: naming the field, if they cannot.
+    """
+    named = {"output_path": spec.output_path} | {f"outputs.{channel}": uri for channel, uri in spec.outputs.items()}
+    for field, uri in named.items():
+        if uri and not backend.writes_to_uris:
+            text = _("{field}: jobs of the backend `{name}` cannot write to {uri}.")
+            raise Unsupported(
+                text.format(field=field, name=backend.name, uri=uri),
+                fix=_("Remove it, or choose a profile of another backend: --profile."),
+            ).at(field)
 
 
 async def stage_inputs(

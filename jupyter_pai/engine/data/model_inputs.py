@@ -103,12 +103,8 @@ def _registries(wanted: ModelUri, profile: Profile, profiles: Profiles) -> list[
     """
     capabilities = profiles.capabilities(profile.backend)
     if not capabilities & {Capability.REGISTRY, Capability.RUNS_HERE}:
-        raise Unsupported(
-            _("The backend `{name}` does not support: {what}.").format(
-                name=profile.backend, what=Capability.REGISTRY.value
-            ),
-            fix=_("Give the URI of the files: %pai models versions {name}").format(name=wanted.model),
-        )
+        fix = _("Give the URI of the files: %pai models versions {name}").format(name=wanted.model)
+        raise Capability.REGISTRY.missing_in(profile.backend, fix)
     if wanted.profile:
         return [profiles.with_capability(Capability.REGISTRY, wanted.profile)]
     if Capability.REGISTRY in capabilities:

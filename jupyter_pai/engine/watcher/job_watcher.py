@@ -87,6 +87,7 @@ class WatchedJob:
         self.is_owned = False  # This process held the lease at the last poll.
         # The kind of the last error of its platform, once stored.
         self.last_error = ""
+        self.failing_since = 0.0  # The time of its first error since the last report, by the monotonic clock.
         self._writer: SeriesWriter | None = None
         # Metric points of the platform wait for the log, which a poll may be reading.
         self._advancing = threading.Lock()

@@ -154,6 +154,11 @@ class Watcher:
         watch = self._watches.get(job_id)
         return bool(watch and watch.is_unstored) or self.store.jobs.status(job_id).ended
 
+    def silence(self, job_id: str) -> float:
+        """Return the seconds since the platform of a job began to fail; 0 if it responds."""
+        watch = self._watches.get(job_id)
+        return time.monotonic() - watch.failing_since if watch and watch.failing_since else 0.0
+
     @contextmanager
     def watch(self, job_id: str, *, details: bool = True) -> Iterator[asyncio.Event]:
         """Poll this job more often within the block. `details`: also fetch its events, metrics and resource usage.
@@ -278,7 +283,7 @@ class Watcher:
                 lost = Report(JobStatus.LOST, reason=_("The platform no longer has the job."))
                 report = reports.get(watch.job.remote_id or watch.job.id, lost)
                 report = await watch.remote.secrets.report(report) if is_remote else report
-                watch.report, watch.last_error = report, ""
+                watch.report, watch.last_error, watch.failing_since = report, "", 0.0
                 watched = is_remote and (watch.publishes(backend) or self._is_watched(watch))
                 if (news := watch.has_news()) or watched or self.recorder.has_changes(watch, report):
                     self._busy[watch.job.id] = asyncio.create_task(self._process(watch, backend, report, news))
@@ -323,6 +328,7 @@ class Watcher:
         # For errors of one kind, only the request id in the message differs.
         for watch in [watch for watch in watches if watch.last_error != kind_of(error)]:
             watch.last_error, job = kind_of(error), watch.job
+            watch.failing_since = watch.failing_since or time.monotonic()
             with contextlib.suppress(PaiError):  # The profile was removed; its jobs wait until it is back.
                 if Capability.RUNS_HERE not in self.backend_of(job).capabilities:
                     report = Report(job.status, job.platform_status, error.message, error.fix)

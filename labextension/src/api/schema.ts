@@ -241,16 +241,11 @@ export interface IFindings {
 
 export interface IForm {
   readonly request: IFormRequest;
+  readonly defaults: IFormRequest;
   readonly kind: 'notebook' | 'script' | 'folder' | 'job_file';
-  readonly code: IFormCode;
   readonly last: ILastJob | null;
   readonly entries: readonly string[];
   readonly notes: readonly string[];
-}
-
-export interface IFormCode {
-  readonly folder: string;
-  readonly entry_point: string;
 }
 
 export interface IFormRequest {

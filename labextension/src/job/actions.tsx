@@ -40,9 +40,11 @@ function useJobActions({ engine, host, model, trans }: IProps, job: IJob): IJobA
   const stop = async () => {
     const question = {
       title: trans.__('Stop %1?', job.name),
-      text: trans.__(
-        'The job stops immediately. Its log, metrics and written outputs are kept; unsaved results are lost.'
-      ),
+      text: job.outputs.size
+        ? trans.__(
+            'The job stops immediately. Its log, metrics and written outputs are kept; unsaved results are lost.'
+          )
+        : trans.__('The job stops immediately. Its log and metrics are kept; unsaved results are lost.'),
       yes: trans.__('Stop'),
       warn: true
     };
@@ -54,7 +56,9 @@ function useJobActions({ engine, host, model, trans }: IProps, job: IJob): IJobA
     const files = ownChannels(job).join(', ');
     const text = files
       ? trans.__('Its log, metrics, code and these outputs are permanently deleted: %1.', files)
-      : trans.__('Its log, metrics and code are permanently deleted. Its outputs are kept.');
+      : job.outputs.size
+        ? trans.__('Its log, metrics and code are permanently deleted. Its outputs are kept.')
+        : trans.__('Its log, metrics and code are permanently deleted.');
     const stays = job.staysOnPlatform ? ` ${trans.__('Its platform cannot delete jobs, and keeps it.')}` : '';
     const question = {
       title: trans.__('Delete %1?', job.name),

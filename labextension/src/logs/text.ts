@@ -5,6 +5,7 @@
  * queries, alternate screens) are removed.
  */
 
+import { record, string } from '../api/wire.js';
 import { size } from '../ui/format.js';
 
 // Control sequences (CSI), strings with their ends (OSC, DCS, PM, APC, SOS), and the short ones.
@@ -34,21 +35,51 @@ export interface ILogLine {
 export function terminalText(line: ILogLine, columns: number): string {
   const before = line.instance ? `${DIM}${sanitize(line.instance)} ${RESET}` : '';
   const after = line.bytes ? `${RESET} ${DIM}… [${size(line.bytes)}]` : '';
-  return before + dimReport(progressText(sanitize(line.text), columns - line.instance.length - 1)) + after + RESET;
+  const [text, report] = splitReport(line.text);
+  const shown = report === null ? '' : DIM + sanitize(report);
+  return before + progressText(sanitize(text), columns - line.instance.length - 1) + shown + after + RESET;
 }
 
-/** Dim a line written by `report`, which may follow other output on the same line. */
-function dimReport(text: string): string {
-  const at = text.endsWith('}') ? text.lastIndexOf(REPORT) : -1;
-  return at < 0 ? text : text.slice(0, at) + DIM + text.slice(at);
+/**
+ * Split a record of `report` from the output before it on the same line, if there is one. Return the record in words:
+ * `loss = 0.12`.
+ */
+function splitReport(text: string): [string, string | null] {
+  const at = text.endsWith('}') ? text.indexOf(REPORT) : -1;
+  if (at < 0) {
+    return [text, null];
+  }
+  try {
+    // Python writes numbers that JSON does not have.
+    const json = text.slice(at + REPORT.length - 1).replace(/: (NaN|-?Infinity)(?=[,}])/g, ': "$1"');
+    const fields = record(JSON.parse(json) as unknown);
+    return [text.slice(0, at), words(fields)];
+  } catch {
+    return [text, null];
+  }
+}
+
+function words(fields: Readonly<Record<string, unknown>>): string {
+  const { metric, output_parameter: parameter, value, ...others } = fields;
+  const name = metric ?? parameter;
+  const own = name === undefined ? {} : { [string(name)]: value };
+  return Object.entries({ ...own, ...others })
+    .map(([key, one]) => `${key} = ${typeof one === 'string' ? one : JSON.stringify(one)}`)
+    .join(', ');
 }
 
 /** Return a line as plain text, without colors and overwritten parts. */
 export function plainText(line: ILogLine): string {
-  const text = lastState(sanitize(line.text))
+  const [output, report] = splitReport(line.text);
+  const text = lastState(sanitize(output))
     .replace(SEQUENCES, '')
     .replace(/[\r\b]/g, '');
-  return (line.instance && `${line.instance} `) + text + (line.bytes ? ` … [${size(line.bytes)}]` : '');
+  return (
+    (line.instance && `${line.instance} `) +
+    text +
+    sanitize(report ?? '') +
+    (line.bytes ? ` … [${size(line.bytes)}]` : '')
+  );
 }
 
 /** Remove all control sequences except colors and movements within a line. */

@@ -6,7 +6,7 @@ import type { Json } from '../api/wire.js';
 import { list, record, strings } from '../api/wire.js';
 import type { IRow } from '../ui/fields/specedits.js';
 import { duplicateNames, isEmpty } from '../ui/fields/specedits.js';
-import type { ICode, IDeclaredHyperparameter } from './preview.js';
+import type { IDeclaredHyperparameter } from './preview.js';
 
 export const TABLES = ['hyperparameters', 'labels', 'environment', 'secrets'] as const;
 export type Table = (typeof TABLES)[number];
@@ -84,7 +84,7 @@ export function withRows(draft: IDraft, table: Table, rows: readonly IDraftRow[]
 // Fields of a request that contain the path of the document.
 const PATH_FIELDS = ['notebook', 'spec.entry_point', 'spec.source.folder'];
 
-/** Return the draft of a moved document: fields that equal those of the bare request `was` get the values of `now`. */
+/** Return the draft of a moved document: fields that equal the default ones get the new defaults. */
 export function movedDraft(draft: IDraft, before: Json, after: Json): IDraft {
   return PATH_FIELDS.map(path => path.split('.')).reduce((result, path) => {
     const [previous, current] = [valueAt(before, path), valueAt(after, path)];
@@ -205,15 +205,6 @@ export function withRule(draft: IDraft, rule: string, isThere: boolean, path: Ru
 export function withoutFile(draft: IDraft, path: string, entry: string): IDraft {
   const remaining = withField(draft, 'source.files', without(record(field(draft, 'source.files')), [path]));
   return field(draft, 'entry_point') === path ? withField(remaining, 'entry_point', entry) : remaining;
-}
-
-/** Return the default request of the same code, without settings of earlier jobs. */
-export function bareRequest(request: Json, { folder, entryPoint }: ICode): Json {
-  const fields = Object.entries(request).filter(([name]) => name !== 'spec' && name !== 'backend');
-  return {
-    ...Object.fromEntries(fields),
-    spec: { ...(entryPoint ? { entry_point: entryPoint } : {}), ...(folder ? { source: { folder } } : {}) }
-  };
 }
 
 /** Return an unused input channel name for a URI. */

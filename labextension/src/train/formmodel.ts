@@ -8,10 +8,10 @@ import { Signal } from '@lumino/signaling';
 
 import { SubmitKey } from '../api/idempotency.js';
 import type { IJob, Json } from '../api/wire.js';
-import { string } from '../api/wire.js';
+import { record, string } from '../api/wire.js';
 import type { IContext } from '../ui/context.js';
 import type { IDraft } from './draft.js';
-import { bareRequest, draftOf, field, movedDraft, requestOf, withField, withoutFile } from './draft.js';
+import { draftOf, field, movedDraft, requestOf, withField, withoutFile } from './draft.js';
 import type { IDeclaredHyperparameter, IFix, IFormErrors, IInitialForm, IPreview } from './preview.js';
 import {
   documentErrors,
@@ -108,7 +108,7 @@ export class TrainFormModel {
   /** Remove an inline file. If it was the entry point, the default entry point is used. */
   removeFile(path: string): void {
     if (this.draft) {
-      this.change(withoutFile(this.draft, path, this.initial?.code.entryPoint ?? ''));
+      this.change(withoutFile(this.draft, path, this.defaultEntry));
     }
   }
 
@@ -119,10 +119,12 @@ export class TrainFormModel {
     }
   }
 
-  /** Discard the settings of the last job. */
-  clear(): void {
+  /** Discard the settings of the last job, and all changes: the form of a first visit, with the files as they are. */
+  async clear(): Promise<void> {
+    this.loading = this.load();
+    await this.loading;
     if (this.initial) {
-      this.setRequest(bareRequest(this.initial.request, this.initial.code));
+      this.change(draftOf(this.initial.defaults));
     }
   }
 
@@ -207,7 +209,7 @@ export class TrainFormModel {
       return this.path && `${this.path}/`;
     }
     const { path } = this;
-    const entries = [this.draft ? string(field(this.draft, 'entry_point')) : '', this.initial?.code.entryPoint ?? ''];
+    const entries = [this.draft ? string(field(this.draft, 'entry_point')) : '', this.defaultEntry];
     const isEnd = (end: string, text: string) => end !== '' && `/${text}`.endsWith(`/${end}`);
     const entry = entries.find(name => isEnd(name, path) || isEnd(path, name)) ?? path.slice(path.lastIndexOf('/') + 1);
     return path.slice(0, Math.max(path.length - entry.length, 0));
@@ -233,11 +235,7 @@ export class TrainFormModel {
   private setInitial(form: IInitialForm): void {
     const start = draftOf(form.request);
     if (this.draft && this.initial && this.isChanged) {
-      this.draft = movedDraft(
-        this.draft,
-        bareRequest(this.initial.request, this.initial.code),
-        bareRequest(form.request, form.code)
-      );
+      this.draft = movedDraft(this.draft, this.initial.defaults, form.defaults);
     } else {
       this.draft = start;
       this.errors = NO_ERRORS;
@@ -309,6 +307,11 @@ export class TrainFormModel {
   private setStage(stage: IStage | null): void {
     this.stage = stage;
     this.signal.emit();
+  }
+
+  /** The default entry point. */
+  private get defaultEntry(): string {
+    return string(record(this.initial?.defaults['spec'])['entry_point']);
   }
 
   /** The path for the server: empty parameters would be left out of the URL. */

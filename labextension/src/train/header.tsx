@@ -49,7 +49,7 @@ export function TrainHeader({ model, host, trans }: IContext & { model: TrainPan
             </button>
           )}
           {last && (
-            <button type="button" className="jp-pai-Link" onClick={() => form.clear()}>
+            <button type="button" className="jp-pai-Link" onClick={() => void form.clear()}>
               {trans.__('Reset to defaults')}
             </button>
           )}

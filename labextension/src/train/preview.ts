@@ -14,17 +14,12 @@ export interface ILastJob {
   readonly submittedAt: number | null;
 }
 
-/** The folder of code and the entry point of a form without an earlier job. */
-export interface ICode {
-  readonly folder: string;
-  readonly entryPoint: string;
-}
-
 /** The initial form. `entries` are possible entry points of the folder; `notes` are on a job file of a platform. */
 export interface IInitialForm {
   readonly request: Json;
+  /** The request of a first visit, without the settings of an earlier job. */
+  readonly defaults: Json;
   readonly kind: string;
-  readonly code: ICode;
   readonly last: ILastJob | null;
   readonly entries: readonly string[];
   readonly notes: readonly string[];
@@ -139,12 +134,11 @@ export function hasErrors({ fields, message }: IFormErrors): boolean {
 export function parseInitialForm(value: unknown): IInitialForm {
   const form = record(value);
   const last = record(form['last']);
-  const code = record(form['code']);
   const submittedAt = Date.parse(string(last['submitted_at']));
   return {
     request: record(form['request']),
+    defaults: record(form['defaults'] ?? form['request']), // A server of an earlier version returns no defaults.
     kind: string(form['kind']),
-    code: { folder: string(code['folder']), entryPoint: string(code['entry_point']) },
     last: string(last['id'])
       ? {
           id: string(last['id']),

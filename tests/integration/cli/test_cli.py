@@ -36,7 +36,7 @@ def job(cli: Cli, *words: str) -> dict[str, Any]:
     return dict(json.loads(cli("submit", *words, "--json", errors="replace").stdout))
 
 
-def test_submit_wait_prints_log_and_outputs_with_files(cli: Cli, folder: Path) -> None:
+def test_submit_wait_prints_log_and_outputs(cli: Cli, folder: Path) -> None:
     script(folder, "import os; print('hello'); open(os.environ['PAI_OUTPUT_CHECKPOINTS'] + 'c', 'w'); open('f', 'w')")
     done = cli("submit", "train.py", "--wait")
     assert done.returncode == 0, done.stderr
@@ -232,6 +232,27 @@ def test_dry_run_shows_everything_and_submits_nothing(cli: Cli, folder: Path, ho
     assert 3000 < preview["bytes"] < 4000
     assert preview["left_out"] == [{"path": ".env", "why": "may contain secrets"}]
     assert list(home.jobs.iterdir()) == []
+
+
+def test_log_is_shown_without_the_records_of_report(cli: Cli, folder: Path) -> None:
+    script(folder, "from jupyter_pai import report\nfor i in range(9): print(i); report.metric('loss', i)")
+    waited = cli("submit", "train.py", "--wait").stdout
+    assert waited.startswith("".join(f"{i}\n" for i in range(9)))
+    assert "[pai]" not in waited
+    for words, shown in (((), range(9)), (("--follow",), range(9)), (("--tail", "2"), (7, 8))):
+        assert cli("logs", "last", *words).stdout == "".join(f"{i}\n" for i in shown)
+    assert cli("logs", "last", "--raw").stdout.count('[pai] {"metric": "loss"') == 9
+    assert cli("logs", "last", "--raw", "--tail", "1").stdout.startswith("[pai]")
+
+
+def test_stop_of_a_job_that_goes_on_does_not_wait_for_ever(cli: Cli, folder: Path) -> None:
+    script(folder, "import os, signal\nsignal.signal(signal.SIGTERM, lambda *_: None)\nprint('up', flush=True)\n"
+                   "while not os.path.exists('go'): signal.sigtimedwait([], 0.05)")  # fmt: skip
+    running = job(cli, "train.py", "--source", str(folder))
+    until(lambda: "up" in cli("logs", running["id"]).stdout)
+    first, second = cli("stop", running["id"], "--timeout", "1").stdout.splitlines()
+    assert first == f"Stop requested: {running['id']}"
+    assert second.endswith(f"To wait for its end: jupyter pai stop {running['id']} --timeout 0")
 
 
 def test_stop_rerun_delete_and_download(cli: Cli, folder: Path) -> None:

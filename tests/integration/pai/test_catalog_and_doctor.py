@@ -277,7 +277,7 @@ def test_images_command_lists_and_filters(pai: StandIn, cli: Callable[..., Any])
     assert refused.returncode != 0
     assert "Did you mean `PyTorch`?" in refused.stderr
     refused = cli("images", "--profile", "local")
-    assert "`local` does not support: images" in refused.stderr
+    assert "`local` does not support: a list of images" in refused.stderr
 
 
 @pytest.mark.parametrize(("status", "code"), [(403, "Forbidden"), (501, "NotImplemented"), (501, ""), (404, "")])

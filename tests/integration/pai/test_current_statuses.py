@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
@@ -59,7 +61,9 @@ def test_listed_jobs_keep_the_address_of_their_page(engine: EmbeddedClient, pai:
     assert all(job["console_url"].startswith("https://pai.console.aliyun.com/") for job in shown)
 
 
-def test_removed_job_is_lost_and_not_read_again(engine: EmbeddedClient, pai: StandIn) -> None:
+def test_removed_job_is_lost_and_not_read_again(
+    engine: EmbeddedClient, pai: StandIn, cli: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
     (theirs,) = pai.add_jobs(1)
     job = engine.call("adopt", body={"remote_id": theirs, "profile": "pai"})
     until(lambda: engine.call("show", job=job["id"])["status"] == "running")
@@ -68,6 +72,9 @@ def test_removed_job_is_lost_and_not_read_again(engine: EmbeddedClient, pai: Sta
     until(lambda: engine.call("show", job=job["id"])["status"] == "lost")
     after = [note["path"] for note in pai.requests][len(before) :]
     assert [path for path in after if path.endswith(("/logs", "/events"))] == []
+    followed = cli("logs", job["id"], "--follow")
+    assert followed.returncode == 3
+    assert f"The log of {job['id']} is incomplete: The platform no longer has the job." in followed.stderr
 
 
 def test_recurring_error_of_a_platform_is_logged_once(
@@ -80,6 +87,10 @@ def test_recurring_error_of_a_platform_is_logged_once(
     refused = len(pai.requests)
     until(lambda: sum("fault" in note for note in pai.requests[refused:]) > 3)
     assert engine.call("show", job=job.id)["status"] == "running"
+    # A log that is followed with patience ends, although the job may go on.
+    assert list(engine.read("log", job=job.id, follow=True, patience=1)) == []
+    shown = engine.call("show", job=job.id)
+    assert (shown["status"], "refused by the test" in shown["reason"]) == ("running", True)
     errors = [record for record in caplog.records if record.levelno >= logging.ERROR]
     assert len(errors) == 1
     assert "refused by the test" in errors[0].getMessage()

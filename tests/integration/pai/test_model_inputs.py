@@ -95,7 +95,7 @@ def test_staged_submit_has_the_version(engine: EmbeddedClient, pai: StandIn, ver
         ("model://other", NotFound, "no model|has a model `other`|has no model `other`"),
         ("model://net%201?version=9.9.9", NotFound, "has no version `9.9.9`"),
         ("model://net%201?profile=none", NotFound, "none"),
-        ("model://net%201?profile=local", Unsupported, "`local` does not support: registry"),
+        ("model://net%201?profile=local", Unsupported, "`local` does not support: a registry of models"),
     ],
 )
 @pytest.mark.parametrize("profile", ["pai", "local"])
@@ -130,7 +130,7 @@ def test_backend_without_a_registry_refuses_models(
 ) -> None:
     with user_file().open("a") as file:
         file.write(f'\n[profiles.nodes]\nbackend = "slurm"\nfolder = "{tmp_path}"\n')
-    with pytest.raises(Unsupported, match="`slurm` does not support: registry") as caught:
+    with pytest.raises(Unsupported, match="`slurm` does not support: a registry of models") as caught:
         submit(engine, SHOW, profile="nodes", inputs={"base": "model://net%201"})
     assert "%pai models versions" in caught.value.fix
 

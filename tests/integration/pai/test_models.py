@@ -65,7 +65,7 @@ def test_job_without_a_model_lists_none(engine: EmbeddedClient, pai: StandIn, cl
 def test_local_job_has_no_registry(engine: EmbeddedClient, pai: StandIn) -> None:
     job = submit(engine, "true", profile="local").wait()
     assert not job.info["registry"]
-    with pytest.raises(Unsupported, match="`local` does not support: registry") as caught:
+    with pytest.raises(Unsupported, match="`local` does not support: a registry of models") as caught:
         job.output_models()
     assert "%pai outputs" in caught.value.fix
     with pytest.raises(Unsupported):

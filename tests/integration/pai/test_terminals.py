@@ -143,5 +143,5 @@ def test_waiting_job_has_no_terminal(engine: EmbeddedClient, pai: StandIn) -> No
 
 def test_local_job_does_not_support_terminal(engine: EmbeddedClient, pai: StandIn) -> None:
     job = submit(engine, "true", profile="local").wait()
-    with pytest.raises(Unsupported, match="`local` does not support: terminal"):
+    with pytest.raises(Unsupported, match="`local` does not support: terminals"):
         job.terminal()

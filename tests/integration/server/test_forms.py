@@ -54,15 +54,8 @@ async def test_form_starts_with_the_existing_files(jp_fetch: Any, project: Path)
     spec = {"entry_point": "study.ipynb", "source": source}
     entries = ["setup.sh", "study.ipynb", "train.py", "lib/part.py"]
     request = {"spec": spec, "backend": "", "notebook": notebook, "script_if_needed": True}
-    code = {"folder": str(project), "entry_point": "study.ipynb"}
-    assert result == {
-        "request": request,
-        "kind": "notebook",
-        "code": code,
-        "last": None,
-        "entries": entries,
-        "notes": [],
-    }
+    both = {"request": request, "defaults": request}
+    assert result == both | {"kind": "notebook", "last": None, "entries": entries, "notes": []}
     script = await form(jp_fetch, str(project / "setup.sh"), backend="local")
     assert (script["kind"], script["request"]["spec"]["entry_point"]) == ("script", "setup.sh")
     assert (script["request"]["backend"], script["request"]["notebook"]) == ("local", "")
@@ -112,6 +105,22 @@ async def test_form_continues_with_the_settings_of_the_newest_job(jp_fetch: Any,
     assert again["name"] != "mine"
     newest = await form(jp_fetch, "project/train.py")
     assert (newest["last"]["id"], newest["request"]["spec"]["name"]) == (again["id"], "mine")
+
+
+async def test_defaults_are_those_of_a_first_visit(jp_fetch: Any, project: Path) -> None:
+    """The settings of the newest job are not in them, such as an entry point that is gone."""
+    await ask(jp_fetch, "PUT", "profiles", "work", body={"values": {"backend": "local"}})
+    (project / "other.py").write_text("print(1)\n")
+    first = await form(jp_fetch, "project")
+    assert first["request"]["spec"] == {"source": {"folder": str(project)}} | {"entry_point": "train.py"}
+    spec = {"entry_point": "other.py", "source": {"folder": str(project), "exclude": ["*.txt"]}, "profile": "work"}
+    await run(jp_fetch, spec | {"hyperparameters": {"lr": "1"}})
+    (project / "other.py").unlink()
+    later = await form(jp_fetch, "project")
+    assert later["request"]["spec"]["entry_point"] == "other.py"
+    assert later["defaults"] == first["defaults"] == first["request"]
+    for_profile = await form(jp_fetch, "project", profile="work")
+    assert for_profile["defaults"]["spec"] == first["request"]["spec"] | {"profile": "work"}
 
 
 async def test_folder_may_be_a_link_outside_the_root(

@@ -5,8 +5,16 @@ import { parseDestination, terminalText, plainText } from '../../../labextension
 
 const line = (text: string, bytes = 0, instance = '') => ({ text, bytes, instance });
 
+test('shows the records of a job in words', () => {
+  assert.equal(terminalText(line('a[pai] {"progress": 1}'), 80), 'a\x1b[2mprogress = 1\x1b[0m');
+  const words = (text: string) => plainText(line(text));
+  assert.equal(words('[pai] {"metric": "loss", "value": NaN, "step": 3}'), 'loss = NaN, step = 3');
+  assert.equal(words('[pai] {"output_parameter": "best", "value": "a\\nb"}'), 'best = a\ufffdb');
+  assert.equal(words('5%|#\r6%|## [pai] {"exit_code": 0}'), '6%|## exit_code = 0');
+  assert.equal(words('[pai] {no record}'), '[pai] {no record}');
+});
+
 test('passes colors on, and removes all other escape sequences', () => {
-  assert.equal(terminalText(line('a[pai] {"progress": 1}'), 80), 'a\x1b[2m[pai] {"progress": 1}\x1b[0m');
   assert.ok(terminalText(line('\x1b[1;31mred\x1b[0m'), 80).startsWith('\x1b[1;31mred\x1b[0m'));
   const harmful = [
     '\x1b]0;title\x07',

@@ -6,7 +6,6 @@ import type { Json } from '../../../labextension/lib/api/wire.js';
 import { record } from '../../../labextension/lib/api/wire.js';
 import {
   addRow,
-  bareRequest,
   channelNameFor,
   draftOf,
   field,
@@ -109,13 +108,7 @@ test('excludes exactly the clicked file, and includes it again', () => {
   assert.deepEqual(record(record(requestOf(alone)['spec'])['source']), { folder: '/home/work', include: ['b'] });
 });
 
-test('resets a form to the code alone, and derives unique channel names', () => {
-  const code = { folder: '/home/work', entryPoint: 'a.ipynb' };
-  assert.deepEqual(bareRequest({ ...REQUEST, backend: 'pai', script_if_needed: true }, code), {
-    notebook: 'work/a.ipynb',
-    script_if_needed: true,
-    spec: { entry_point: 'a.ipynb', source: { folder: '/home/work' } }
-  });
+test('derives unique channel names', () => {
   const draft = withField(draftOf({}), 'inputs', { train: 'oss://b/train/' });
   assert.equal(channelNameFor(draft, 'oss://b/more/train/'), 'train_2');
   assert.equal(channelNameFor(draft, 'oss://b/2024-x.tar.gz'), 'data_2024_x_tar');

@@ -86,9 +86,8 @@ const trans = {
 export function formOf({ path }: Parameters): Json {
   const whole = `/${string(path)}`;
   const cut = whole.lastIndexOf('/');
-  const code = { entry_point: whole.slice(cut + 1), folder: whole.slice(0, cut) || '/' };
-  const spec = { entry_point: code.entry_point, source: { folder: code.folder } };
-  return { request: { notebook: whole, spec }, kind: 'notebook', code, last: null, entries: [] };
+  const spec = { entry_point: whole.slice(cut + 1), source: { folder: whole.slice(0, cut) || '/' } };
+  return { request: { notebook: whole, spec }, kind: 'notebook', last: null, entries: [] };
 }
 
 export function createPanel(answers: Engine['answers'] = {}): { engine: Engine; page: Host; model: TrainPanelModel } {

@@ -164,12 +164,50 @@ test('a form follows the rename of its notebook', async t => {
   assert.deepEqual([field(form.draft, 'entry_point'), form.draft.rest['notebook']], ['train.py', '/d.ipynb']);
 });
 
+test('a reset gives the form of a first visit, with the files as they are', async () => {
+  const last = { id: 'j0', name: 'old', submitted_at: '2026-01-01T00:00:00Z' };
+  const source = { folder: '/w' };
+  const defaults = { notebook: '', script_if_needed: true, spec: { entry_point: 'train.py', source } };
+  const { engine, page, model } = createPanel({
+    form: () => ({
+      request: {
+        ...defaults,
+        spec: {
+          entry_point: 'gone.py',
+          source: { folder: '/w', exclude: ['x'] },
+          hyperparameters: { lr: '1' },
+          profile: 'b'
+        }
+      },
+      defaults,
+      kind: 'folder',
+      last,
+      entries: ['train.py']
+    })
+  });
+  page.activate('w');
+  await model.refresh();
+  const { form } = model;
+  assert.ok(form?.draft);
+  assert.equal(field(form.draft, 'entry_point'), 'gone.py');
+  form.change(withField(form.draft, 'name', 'mine'));
+  defaults.spec.entry_point = 'new.py'; // The files have changed since.
+  const requests = engine.of('form').length;
+  await form.clear();
+  assert.equal(engine.of('form').length, requests + 1);
+  assert.deepEqual(requestOf(form.draft), { ...defaults, spec: { entry_point: 'new.py', source } });
+  // It is kept when the panel is shown again, and can be undone.
+  await model.refresh();
+  assert.equal(field(form.draft, 'entry_point'), 'new.py');
+  form.reset();
+  assert.equal(field(form.draft, 'entry_point'), 'gone.py');
+});
+
 test('a request with files runs as a script, until its files are removed', async () => {
   const { page, model } = createPanel({
     form: () => ({
       request: { notebook: '/w/a.ipynb', script_if_needed: true, spec: { entry_point: 'a.ipynb' } },
-      kind: 'notebook',
-      code: { folder: '/w', entry_point: 'a.ipynb' }
+      kind: 'notebook'
     })
   });
   page.activate('work/a.ipynb');

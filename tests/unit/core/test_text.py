@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from jupyter_pai.client.printing import json_text
 from jupyter_pai.core.errors import PaiError
 from jupyter_pai.core.i18n import Message, _
-from jupyter_pai.core.text import LogText, plain, printable
+from jupyter_pai.core.text import LogText, end_of_log, plain, printable, without_reports
 
 from ...support.fuzz import MANY
 
@@ -96,3 +96,35 @@ def test_start_of_a_sequence_is_kept_within_a_limit() -> None:
     shown = log.feed("\x1b]0;" + "x" * 1_000_000)
     assert len(log._begun) <= 4_096
     assert not OBEYED.search(shown + log.feed("\x07") + log.finish())
+
+
+RECORDS = [b'[pai] {"metric": "loss", "value": 1.5}\n', b'[pai] {"progress": 1}\r\n', b'[pai] {"exit_code": 0}']
+LINES = [b"loss=1\n", b"50%|##", b"\r", b"[pai", b"[pai] {\n", b"[pai] text}\n", b"\xff\n", b"\n", b"}"]
+
+
+@MANY
+@given(st.lists(st.sampled_from([*LINES, *RECORDS])).map(b"".join), st.lists(st.integers(1, 40)))
+def test_log_without_reports_is_the_same_however_it_arrives(log: bytes, sizes: list[int]) -> None:
+    chunks, rest = [], log
+    for size in sizes:
+        chunks.append(rest[:size])
+        rest = rest[size:]
+    shown = b"".join(without_reports([*chunks, rest]))
+    assert shown == b"".join(without_reports([log]))
+    assert not re.search(rb"\[pai\] \{[^\n]*\}\r?$", shown, re.MULTILINE)
+
+
+def test_reports_are_left_out_of_a_log() -> None:
+    before, after = b"one\n 50%|##  |", b" 60%|###|\nend"
+    assert list(without_reports([before + RECORDS[0] + RECORDS[1] + after])) == [before + after]
+    assert b"".join(without_reports([b"a\n", RECORDS[2]])) == b"a\n"
+    # Whatever cannot be a record is shown at once.
+    assert list(without_reports([b"[pa", b"rt", b"[pai] {" + b"x" * (1 << 20)]))[:2] == [
+        b"[part",
+        b"[pai] {" + b"x" * (1 << 20),
+    ]
+
+
+def test_end_of_log_has_the_last_lines() -> None:
+    assert end_of_log(b"1\n2\r3\n" + RECORDS[0] + b"4\n", 2) == b"2\r3\n4\n"
+    assert end_of_log(b"", 2) == b""

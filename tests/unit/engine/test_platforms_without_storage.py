@@ -9,8 +9,8 @@ import pytest
 
 from jupyter_pai.backends.base import Backend, Submission
 from jupyter_pai.backends.reports import RemoteJob, Report
-from jupyter_pai.core.errors import SpecError, Unreachable
-from jupyter_pai.engine.data.inputs import StagingPlan, check_inputs, lost_outputs
+from jupyter_pai.core.errors import SpecError, Unreachable, Unsupported
+from jupyter_pai.engine.data.inputs import StagingPlan, check_inputs, check_output_uris, lost_outputs
 from jupyter_pai.engine.lost_reply import recovered, submitted
 from jupyter_pai.jobs.job import JobStatus, now
 from jupyter_pai.jobs.spec import JobSpec, parse_spec
@@ -48,8 +48,25 @@ def test_outputs_that_are_not_kept_are_a_question(platform: Backend) -> None:
     assert "checkpoints" in one
     assert "model," not in one
     assert lost_outputs(platform, spec(output_path="oss://bucket/all/")) == ""
+    platform.writes_to_uris = False
+    assert "--output-path" not in lost_outputs(platform, spec())
+    assert "send them to a storage" in lost_outputs(platform, spec())
     every = {channel: f"oss://bucket/{channel}/" for channel in spec().channels}
     assert lost_outputs(platform, spec(outputs=every)) == ""
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"), [({"output_path": "x://a/"}, "output_path"), ({"outputs": {"a": "x://a/"}}, "outputs.a")]
+)
+def test_output_to_a_uri_is_refused_where_jobs_write_to_none(
+    platform: Platform, fields: dict[str, object], field: str
+) -> None:
+    check_output_uris(platform, spec(**fields))
+    platform.writes_to_uris = False
+    check_output_uris(platform, spec())
+    with pytest.raises(Unsupported, match=r"scripted.*x://a/") as caught:
+        check_output_uris(platform, spec(**fields))
+    assert field in str(caught.value.details["faults"])
 
 
 class Keeping(Platform):
