@@ -12,12 +12,12 @@ from . import own_code
 _HEADER = "Traceback (most recent call last)"
 # Line prefixes: the name of a logger, the frame of an exception group.
 _PREFIX = re.compile(r"^(?:\[[\w .:]{1,40}\]:? |\s*(?:\| |\+ (?=Exception Group )))")
-_FRAME = re.compile(r'\s+File "([^"]{1,1000})", line (\d{1,9})')
+_FRAME = re.compile(r'(?:\s+|> )File "([^"]{1,1000})", line (\d{1,9})')
 # IPython: `File train.py:3, in f(x)`, `Cell In[3], line 1`, `Input In [3], in <cell line: 1>()`; of a version before 8
 # `train.py in f(x)`, where an arrow has the line.
 _IPYTHON = re.compile(r"\s*File (\S.{0,1000}?):(\d{1,9})(?:,? in .*)?$|\s*(Cell In ?\[\d+\]), line (\d+)$")
 _CELL = re.compile(r"\s*Input (In \[\d+\]), in <cell line: (\d+)>\(\)$")
-_OLD = re.compile(r"(\S.{0,300}?) in (?:[\w.<>]{1,100}\(.*\)|<module>)$")
+_OLD = re.compile(r"([~/<\w][^\s:]{0,300}) in (?:[\w.<>]{1,100}\(.*\)|<module>)$")
 _ARROW = re.compile(r"-{1,9}> {0,9}(\d{1,9}) ")
 _RICH = re.compile(r"(\S.{0,1000}):(\d{1,9}) in ?\S+$")
 _RAISED = re.compile(r"([A-Za-z_][\w.]{0,200})(?::(?: (.*))?)?$")
@@ -92,17 +92,18 @@ def _of_process(every: Sequence[Row], numbers: Sequence[int]) -> Iterator[Traceb
     frames: list[tuple[str, str]] = []
     group: list[tuple[str, str]] = []
     inside = False  # Inside the frames, which end at a line without indentation.
-    path, begin, width = "", 0, 0
+    path, begin, width, is_ipython = "", 0, 0, False
     for n, row in enumerate(rows):
         if _HEADER in row:
             frames, inside, path, begin = [], True, "", numbers[n]
+            is_ipython = not row.rstrip().endswith(":")
         elif _PART.match(every[numbers[n]].text):
             frames, inside = group or [("", "")], False
         elif frame := _frame(row, path, every[numbers[n]].width):
             begin = begin if frames or inside else numbers[n]
             frames.append(frame)
             inside, width = True, every[numbers[n]].width
-        elif old := _OLD.match(row):
+        elif is_ipython and (old := _OLD.match(row)):
             path = old[1]
         elif frames and row and not row[0].isspace() and (raised := _RAISED.match(row)):
             # Lines of other processes may come between the frames and the exception.

@@ -29,6 +29,10 @@ _TAGS = re.compile(
     r"|\[pod/(?P<pod>[^/\[\]\s]{1,253})/[^/\[\]\s]{1,100}\] ?"
     rf"|{_COUNTED}(?P<name>[A-Za-z][\w.]{{0,40}}(?:-[\w.]{{1,40}}){{0,5}}[-_]\d{{1,6}})\s{{1,40}}\| ?"
 )  # fmt: skip
+# What a tag begins with: most lines are recognised as untagged by one search.
+_BEGIN = re.compile(
+    r"[\[(\d]|\s{1,5}\d{1,5}: |(?i:global |local |rank|gpu)|[A-Z][a-z]{2} |[A-Za-z][\w.-]{1,300}\s{1,40}\|"
+)
 _NUMBERED = re.compile(r"\s{0,5}(\d{1,5}): ")
 # A line that counts its own steps: a number before it is that of a process.
 _STEPS = re.compile(
@@ -50,6 +54,8 @@ class Untagged(NamedTuple):
 def untagged(text: str, *, numbered: bool = False) -> Untagged:
     """Return a line, without colours, without its tags. `numbered`: a number and a colon is the rank in each line, not
     only in one that counts steps."""
+    if not _BEGIN.match(text):
+        return Untagged(text)
     name = rank = ""
     is_numbered = False
     for _ in range(_MOST_TAGS):

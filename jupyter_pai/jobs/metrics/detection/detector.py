@@ -69,10 +69,12 @@ def detect(data: bytes, offset: int, state: DetectorState, *, ended: bool = Fals
     for line in _lines(data, offset, state):
         text, name, rank, is_numbered = untagged(line.text, numbered=state.is_numbered)
         state.is_numbered |= is_numbered
-        if not name and not rank:
+        if not name and not rank and rows.is_inside(line.start):
             name, rank = rows.process_at(line.start)
-        instance, context = state.of(name, rank)
-        new = _named(read_line(line._replace(text=text), context), instance) if context else []
+        instance, context = state.of(name, rank) if name or rank else ("", state)
+        if text is not line.text:
+            line = line._replace(text=text)
+        new = _named(read_line(line, context), instance) if context else []
         state.lines += bool(new)
         state.bare_lines += not new and not state.is_open
         points += new
@@ -98,6 +100,10 @@ class _Rows:
         self._state = state
         self._begin = self._place = 0
         self._process: tuple[str, str] | None = state.row if any(state.row) else None
+
+    def is_inside(self, start: int) -> bool:
+        """Return whether a line continues a row after a carriage return."""
+        return self._data[start - 1] == 13 if start else self._process is not None
 
     def process_at(self, start: int) -> tuple[str, str]:
         """Return name and rank of the process that began the row of a line. Call it with increasing positions."""

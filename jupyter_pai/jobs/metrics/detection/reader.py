@@ -21,6 +21,7 @@ _BAR = re.compile(
     r"(?P<title>.*?):?\s*\d{1,3}%\|[^|]*\|\s*(?P<n>[\d.]+)(?P<unit>[kKMGTP]?)/(?P<total>[\d.]+)[kKMGTP]? "
     r"\[(?P<elapsed>[\d:]+)<(?P<left>[\d:?]+)(?:,\s*(?P<rate>[^,\]]+))?(?:, (?P<values>[^\]]*))?\]\s*"
 )
+_LONGEST_TIME = 20
 _BAR_VALUE = re.compile(rf"([^=,]+)={VALUE}\s*")
 # Bars of an evaluation between or after epochs.
 _EVALUATION = re.compile(r"sanity|validat|val\b|test|predict|evaluat|eval\b", re.IGNORECASE)
@@ -79,7 +80,8 @@ def _bar(line: Line, state: DetectorState) -> list[Point] | None:
     if not is_evaluation and not (is_single and not state.epochs):
         is_progress = state.advance_bar(title, n, total)
         if is_progress and (left := _seconds(match["left"])) is not None:
-            state.expect_end(_seconds(match["elapsed"]) or 0.0, left, line.offset)
+            elapsed = _seconds(match["elapsed"]) if state.epochs else None
+            state.expect_end(elapsed or 0.0, left, line.offset)
     values = [
         (line.offset, pair[1].strip()[:LONGEST_NAME], float(pair[2]))
         for pair in _BAR_VALUE.finditer(match["values"] or "")
@@ -105,10 +107,12 @@ def _bar(line: Line, state: DetectorState) -> list[Point] | None:
 
 def _seconds(text: str) -> float | None:
     """Return the seconds of `1:02:03`; None for `?`."""
-    parts = text.split(":")
-    if not 1 < len(parts) < 5 or not all(0 < len(part) < 7 and part.isdigit() for part in parts):
+    seconds = 0
+    if len(text) > _LONGEST_TIME or "?" in text:
         return None
-    return float(sum(int(part) * unit for part, unit in zip(reversed(parts), (1, 60, 3600, 86_400), strict=False)))
+    for part in text.split(":"):
+        seconds = 60 * seconds + int(part or 0)
+    return float(seconds)
 
 
 def _release(state: DetectorState) -> list[Point]:

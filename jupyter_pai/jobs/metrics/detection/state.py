@@ -74,12 +74,16 @@ class DetectorState:
     @property
     def is_open(self) -> bool:
         """True if points wait for a following line."""
-        return bool(self.held or self.waiting) or any(one.is_open for one in self.processes.values())
+        if self.held or self.waiting:
+            return True
+        return bool(self.processes) and any(one.is_open for one in self.processes.values())
 
     @property
     def reads_all(self) -> bool:
         """True if each line may have metrics."""
-        return bool(self.table) or self.is_open or any(one.table for one in self.processes.values())
+        if self.table or self.is_open:
+            return True
+        return bool(self.processes) and any(one.table for one in self.processes.values())
 
     def copy(self) -> DetectorState:
         """Return a copy that shares nothing which changes."""

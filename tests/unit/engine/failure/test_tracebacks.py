@@ -85,6 +85,15 @@ def test_exception_of_a_cell_names_its_line(place: str) -> None:
     assert diagnose(1, "-" * 75 + "\n" + IN_CELLS[place])[0] == f"ValueError: bad ({name}, line 7)"
 
 
+@pytest.mark.parametrize("message", ["error in load(x)", "a in b()", "no loss in <module>"])
+def test_message_is_no_place(message: str) -> None:
+    tail = f'Traceback (most recent call last):\n  File "/ml/usercode/a.py", line 3, in f\nValueError: {message}\n'
+    assert diagnose(1, tail)[0] == f"ValueError: {message} (a.py, line 3)"
+    # As loguru prints it.
+    tail = tail.replace("  File", "\n> File").replace("ValueError", "    └ 0\n\nValueError")
+    assert diagnose(1, tail)[0] == f"ValueError: {message} (a.py, line 3)"
+
+
 def test_innermost_part_of_an_exception_group_is_the_reason(tmp_path: Path) -> None:
     text = "raise ExceptionGroup('all', [ValueError('one'), ExceptionGroup('part', [KeyError('two')])])"
     assert diagnose(*failure(tmp_path, text))[0] == "KeyError: 'two' (train.py, line 1)"
