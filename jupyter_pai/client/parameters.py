@@ -54,7 +54,7 @@ _EXPRESSIONS = {
     "secret": 'secrets={"VALUE": "VALUE"}',
     "yes": "confirmed=True",
 }
-# Options whose next word is a value. After others, a value is in quotes, in capitals, a number or a path.
+# Options whose next word is a value. After others, a value is in quotes, in capitals, a number, a path or a pattern.
 _TAKES_WORD = ("allow-secret", "container", "requirement", "role")
 # Names of other interfaces, and the parameters they mean.
 _SYNONYMS = {
@@ -80,7 +80,7 @@ _OPTION = re.compile(
     r"(?:%{1,2}pai(?:_train)?|jupyter pai|pip install|torchrun)\b[^.,;:()`\n，。；：（）]*|`[a-z%][^`\n]*`"
     r"|`?--(?P<option>[a-z]+(?:-[a-z]+)*)(?![\w-])`?(?P<gap>[ =](?P<word>'[^']*'|[^\s,;:()`，。；：（）]+))?"
 )
-_VALUE = re.compile(r"'.*'|[A-Z]{2,}|\d[\w.]*|/.*", re.DOTALL)
+_VALUE = re.compile(r"'.*'|[A-Z]{2,}|\d[\w.]*|\S*[/*?\[]\S*", re.DOTALL)
 _options_shown: ContextVar[bool] = ContextVar("options_shown", default=False)
 
 

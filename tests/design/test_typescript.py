@@ -7,6 +7,10 @@ import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+from jupyter_pai.client import parameters
+
+from .messages import texts
+
 SOURCE = Path(__file__).parents[2] / "labextension/src"
 ROOMS = [
     "api host",
@@ -68,3 +72,27 @@ def test_folder_has_few_entries() -> None:
     folders = [SOURCE, *(path for path in SOURCE.rglob("*") if path.is_dir())]
     sizes = {path.relative_to(SOURCE).as_posix(): len(list(path.iterdir())) for path in folders}
     assert {folder: size for folder, size in sizes.items() if size > _MOST_ENTRIES} == {}
+
+
+# Options of other programs, and of lines and cells that the views replace: notebooks, cells, copies of files.
+_WITHOUT_LABEL = set(
+    "add-subuids as-script dependency nodes overwrite partition rdzv-endpoint version with-above".split()
+)
+
+
+def test_options_in_messages_have_labels_in_the_views() -> None:
+    """Otherwise a view shows the option itself. Messages of magics and terminal are not shown in views."""
+    source = (SOURCE / "ui/messagetext.tsx").read_text("utf-8")
+    known = set(re.findall(r"^    '?([a-z-]+)'?: trans\.__", source, re.MULTILINE)) | _WITHOUT_LABEL
+    fields = set(
+        re.findall(r"^  '?([a-z-]+)'?: [a-z]+\('", (SOURCE / "api/options.ts").read_text("utf-8"), re.MULTILINE)
+    )
+    assert "allow-secret" in fields <= known
+    named = {
+        match["option"]: text
+        for text, places in texts().items()
+        if isinstance(text, str) and not all(file.startswith("jupyter_pai/commands/") for file, _line in places)
+        for match in parameters._OPTION.finditer(text)
+        if match["option"]
+    }
+    assert {option: text for option, text in named.items() if option not in known} == {}

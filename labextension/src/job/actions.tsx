@@ -26,7 +26,8 @@ interface IJobActions {
   readonly rerun: (changes: Json) => Promise<string | null>;
 }
 
-function useJobActions({ engine, host, model, trans }: IProps, job: IJob): IJobActions {
+/** Return the actions on a job. */
+export function useJobActions({ engine, host, model, trans }: IProps, job: IJob): IJobActions {
   const [key] = React.useState(() => new SubmitKey());
   const parameters = { job: job.id };
   const rerun = async (changes: Json) => {

@@ -5,13 +5,19 @@
 import * as React from 'react';
 
 import { safeLink } from '../api/jobhistory.js';
+import type { IOption } from '../api/options.js';
+import { changesOf } from '../api/options.js';
 import type { IJob, Json } from '../api/wire.js';
 import { list, number, parseMap, record, string, strings } from '../api/wire.js';
 import type { ITabProps } from '../ui/context.js';
+import { ErrorMessage } from '../ui/errormessage.js';
 import { machineSizes, moment } from '../ui/format.js';
+import { useTask } from '../ui/hooks.js';
 import { JobLink } from '../ui/joblink.js';
+import { MessageText, OptionActions } from '../ui/messagetext.js';
 import { Facts, Section } from '../ui/section.js';
 import { shellLine } from '../ui/shell.js';
+import { useJobActions } from './actions.js';
 import { Figures } from './figures.js';
 import { Instances } from './instancetable.js';
 import { Labels } from './labels.js';
@@ -31,49 +37,76 @@ export function Overview(props: ITabProps): React.JSX.Element {
   const [inputs, labels] = [[...parseMap(job.spec['inputs'], string)], job.labels.size];
   return (
     <div className="jp-pai-Overview">
-      <Progress job={job} trans={trans} isVisible={props.isVisible} />
-      {job.reason && (
-        <p className={job.status === 'queued' ? 'jp-pai-Job-waiting' : 'jp-pai-Job-trouble'}>
-          {[job.reason, job.fix].filter(Boolean).join(' ')}
-        </p>
-      )}
-      <LogTail {...props} />
-      <Figures {...props} />
-      {job.notes.length > 0 && (
-        <ul className="jp-pai-Notes" aria-label={trans.__('Notes')}>
-          {job.notes.map((note, n) => (
-            <li key={n}>{note}</li>
-          ))}
-        </ul>
-      )}
-      <Timeline {...props} job={job} />
-      {Math.max(number(job.spec['instance_count']) ?? 1, job.instances.length) > 1 && (
-        <Instances {...props} job={job} />
-      )}
-      {hyperparameters.length > 0 && (
-        <Section title={trans.__('Hyperparameters (%1)', hyperparameters.length)} isOpen={open}>
-          <Facts facts={hyperparameters} />
+      <RerunOptions {...props} job={job}>
+        <Progress job={job} trans={trans} isVisible={props.isVisible} />
+        {job.reason && (
+          <p className={job.status === 'queued' ? 'jp-pai-Job-waiting' : 'jp-pai-Job-trouble'}>
+            {job.reason} <MessageText text={job.fix} />
+          </p>
+        )}
+        <LogTail {...props} />
+        <Figures {...props} />
+        {job.notes.length > 0 && (
+          <ul className="jp-pai-Notes" aria-label={trans.__('Notes')}>
+            {job.notes.map((note, n) => (
+              <li key={n}>
+                <MessageText text={note} />
+              </li>
+            ))}
+          </ul>
+        )}
+        <Timeline {...props} job={job} />
+        {Math.max(number(job.spec['instance_count']) ?? 1, job.instances.length) > 1 && (
+          <Instances {...props} job={job} />
+        )}
+        {hyperparameters.length > 0 && (
+          <Section title={trans.__('Hyperparameters (%1)', hyperparameters.length)} isOpen={open}>
+            <Facts facts={hyperparameters} />
+          </Section>
+        )}
+        <Section title={trans.__('Inputs and outputs')} isOpen={open}>
+          {inputs.length > 0 && <h4>{trans.__('Inputs')}</h4>}
+          <Facts facts={inputs} />
+          <h4>{trans.__('Outputs')}</h4>
+          <Facts facts={[...job.outputs]} />
         </Section>
-      )}
-      <Section title={trans.__('Inputs and outputs')} isOpen={open}>
-        {inputs.length > 0 && <h4>{trans.__('Inputs')}</h4>}
-        <Facts facts={inputs} />
-        <h4>{trans.__('Outputs')}</h4>
-        <Facts facts={[...job.outputs]} />
-      </Section>
-      <Section title={trans.__('Job')} isOpen={open}>
-        <JobFacts {...props} job={job} />
-      </Section>
-      <Section title={labels ? trans.__('Labels (%1)', labels) : trans.__('Labels')} isOpen={open || labels > 0}>
-        <Labels {...props} job={job} />
-      </Section>
-      <Section title={trans.__('Provenance')}>
-        <Provenance {...props} />
-      </Section>
-      <Section title={trans.__('Export as code')}>
-        <Recipe {...props} />
-      </Section>
+        <Section title={trans.__('Job')} isOpen={open}>
+          <JobFacts {...props} job={job} />
+        </Section>
+        <Section title={labels ? trans.__('Labels (%1)', labels) : trans.__('Labels')} isOpen={open || labels > 0}>
+          <Labels {...props} job={job} />
+        </Section>
+        <Section title={trans.__('Provenance')}>
+          <Provenance {...props} />
+        </Section>
+        <Section title={trans.__('Export as code')}>
+          <Recipe {...props} />
+        </Section>
+      </RerunOptions>
     </div>
+  );
+}
+
+/** Makes options in the messages of a job buttons that run it again with them. */
+function RerunOptions(props: ITabProps & { job: IJob; children: React.ReactNode }): React.JSX.Element {
+  const { job, trans, host, children } = props;
+  const { rerun } = useJobActions(props, job);
+  const task = useTask();
+  const run = async (changes: Json) => {
+    const jobId = await rerun(changes);
+    if (jobId) {
+      host.openJob?.(jobId);
+    }
+  };
+  const actionOf = (option: IOption) => {
+    const changes = changesOf(job.spec, option);
+    return changes && (() => task.run(() => run(changes)));
+  };
+  return (
+    <OptionActions.Provider value={{ trans, title: trans.__('Run again with this'), actionOf }}>
+      <ErrorMessage error={task.error} />
+      {children}
+    </OptionActions.Provider>
   );
 }
 

@@ -2,6 +2,8 @@
  * The draft of a job: its request, with tables as editable rows. Fields that the form does not show are kept.
  */
 
+import type { IOption } from '../api/options.js';
+import { OPTION_FIELDS } from '../api/options.js';
 import type { Json } from '../api/wire.js';
 import { list, record, strings } from '../api/wire.js';
 import type { IRow } from '../ui/fields/specedits.js';
@@ -205,6 +207,35 @@ export function withRule(draft: IDraft, rule: string, isThere: boolean, path: Ru
 export function withoutFile(draft: IDraft, path: string, entry: string): IDraft {
   const remaining = withField(draft, 'source.files', without(record(field(draft, 'source.files')), [path]));
   return field(draft, 'entry_point') === path ? withField(remaining, 'entry_point', entry) : remaining;
+}
+
+/** Return the draft with an option of the command line. An exclude rule that is there is removed. Null without one. */
+export function withOption(draft: IDraft, { option, name, value }: IOption): IDraft | null {
+  const target = OPTION_FIELDS[option];
+  if (!target || (target.kind === 'entry' ? !name : !value)) {
+    return null;
+  }
+  const { kind, path } = target;
+  const table = TABLES.find(table => table === path);
+  if (table) {
+    const rows = draft.tables[table];
+    const known = rows.find(row => row.name === name);
+    const added = { key: known?.key ?? nextKey(rows), name, value, isOwn: known?.isOwn ?? false };
+    return withRows(draft, table, known ? rows.map(row => (row === known ? added : row)) : [...rows, added]);
+  }
+  if (kind === 'entry') {
+    return withField(draft, path, { ...record(field(draft, path)), [name]: value });
+  }
+  if (kind === 'item') {
+    const items = strings(field(draft, path));
+    const others = items.filter(item => item !== value);
+    return withField(
+      draft,
+      path,
+      path === 'source.exclude' && others.length < items.length ? others : [...others, value]
+    );
+  }
+  return withField(draft, path, kind === 'number' ? Number(value) : value);
 }
 
 /** Return an unused input channel name for a URI. */

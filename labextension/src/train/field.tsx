@@ -8,6 +8,7 @@ import * as React from 'react';
 import { staysOpen } from '../ui/fields/fielderror.js';
 import type { IDraftRow } from './draft.js';
 import { addRow, rowErrors } from './draft.js';
+import { MessageText } from '../ui/messagetext.js';
 
 /** Attributes that connect a control with its label, error and hint. */
 export interface IControl {
@@ -41,12 +42,12 @@ export function Field({ label, note = '', error = '', hint, warning = '', childr
       {children({ id, 'aria-invalid': error !== '', 'aria-describedby': describedBy || undefined })}
       {error && (
         <span className="jp-pai-Trouble" id={`${id}-error`}>
-          {error}
+          <MessageText text={error} />
         </span>
       )}
       {warning && (
         <span className="jp-pai-Train-doubt" id={`${id}-doubt`}>
-          {warning}
+          <MessageText text={warning} />
         </span>
       )}
       {hint && (
@@ -280,7 +281,7 @@ function Row({
       </button>
       {message && (
         <span className={error ? 'jp-pai-Trouble' : 'jp-pai-Train-doubt'} id={id}>
-          {message}
+          <MessageText text={message} />
         </span>
       )}
     </div>

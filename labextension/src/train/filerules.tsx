@@ -10,6 +10,7 @@ import { field, withRule } from './draft.js';
 import { CollapsibleSection } from './field.js';
 import type { ISectionProps } from './section.js';
 import { errorsIn, hasError } from './section.js';
+import { MessageText } from '../ui/messagetext.js';
 
 interface IRuleListProps extends ISectionProps {
   readonly path: Rules;
@@ -78,7 +79,7 @@ export function RuleList(props: IRuleListProps): React.JSX.Element {
       </div>
       {error && (
         <span className="jp-pai-Trouble" id={id}>
-          {error}
+          <MessageText text={error} />
         </span>
       )}
     </div>

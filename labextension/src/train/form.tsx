@@ -4,18 +4,20 @@
 
 import * as React from 'react';
 
+import type { IOption } from '../api/options.js';
 import { record } from '../api/wire.js';
 import { CodeFormats } from '../job/recipe.js';
 import type { IContext } from '../ui/context.js';
 import { useChanges } from '../ui/context.js';
 import { focusFirstError } from '../ui/fields/fielderror.js';
 import { useKeptFocus, useQuery } from '../ui/hooks.js';
+import { OptionActions } from '../ui/messagetext.js';
 import { AdvancedSection } from './advanced.js';
 import { EntryPointSection } from './command.js';
 import { ComputeSection } from './compute/section.js';
 import { DataSection } from './data.js';
 import { DocumentSection, OwnDocumentHint } from './document.js';
-import { hasRowErrors, requestOf } from './draft.js';
+import { hasRowErrors, requestOf, withOption } from './draft.js';
 import { CollapsibleSection } from './field.js';
 import { TrainFiles } from './files.js';
 import type { TrainFormModel } from './formmodel.js';
@@ -61,24 +63,30 @@ export function TrainForm(props: IProps): React.JSX.Element {
       event.preventDefault();
     }
   };
+  const actionOf = (option: IOption) => {
+    const changed = form?.draft && withOption(form.draft, option);
+    return changed ? () => form.change(changed) : option.option === 'anyway' ? () => submit(true) : null;
+  };
   return (
-    <section ref={box} className="jp-pai-Train" tabIndex={-1} aria-label={trans.__('Train')} onKeyDown={onKeyDown}>
-      <div className="jp-pai-Train-body">
-        <TrainHeader {...props} />
-        {form?.draft ? (
-          <Sections {...props} form={form} draft={form.draft} />
-        ) : (
-          !isRefused && <p>{trans.__('Loading…')}</p>
-        )}
-      </div>
-      <SubmitSection
-        {...props}
-        submit={submit}
-        showWrong={() => focusFirstError(box.current)}
-        // The focus moves to the form, since the button disappears.
-        reload={isRefused ? () => void model.refresh().then(() => form.draft && box.current?.focus()) : undefined}
-      />
-    </section>
+    <OptionActions.Provider value={{ trans, title: trans.__('Change the form'), actionOf }}>
+      <section ref={box} className="jp-pai-Train" tabIndex={-1} aria-label={trans.__('Train')} onKeyDown={onKeyDown}>
+        <div className="jp-pai-Train-body">
+          <TrainHeader {...props} />
+          {form?.draft ? (
+            <Sections {...props} form={form} draft={form.draft} />
+          ) : (
+            !isRefused && <p>{trans.__('Loading…')}</p>
+          )}
+        </div>
+        <SubmitSection
+          {...props}
+          submit={submit}
+          showWrong={() => focusFirstError(box.current)}
+          // The focus moves to the form, since the button disappears.
+          reload={isRefused ? () => void model.refresh().then(() => form.draft && box.current?.focus()) : undefined}
+        />
+      </section>
+    </OptionActions.Provider>
   );
 }
 

@@ -8,6 +8,7 @@ import type { IContext } from '../ui/context.js';
 import { ErrorMessage } from '../ui/errormessage.js';
 import { FieldError } from '../ui/fields/fielderror.js';
 import { plural, size } from '../ui/format.js';
+import { MessageText } from '../ui/messagetext.js';
 import type { TrainPanelModel } from './panelmodel.js';
 import { unassignedErrors } from './section.js';
 import type { IStage } from './submitjob.js';
@@ -34,7 +35,7 @@ export function SubmitSection(props: IProps): React.JSX.Element {
     <section className="jp-pai-Train-foot" aria-label={trans.__('Submit')}>
       {[...costs].map(text => (
         <p key={text} className="jp-pai-Train-cost">
-          {text}
+          <MessageText text={text} />
         </p>
       ))}
       {asked.map(({ question, text, fixes }) => (

@@ -8,6 +8,7 @@ import { isActive, parseTransfer } from '../api/transfer.js';
 import type { IJob, Json } from '../api/wire.js';
 import { parseJob, record, string } from '../api/wire.js';
 import type { IContext } from '../ui/context.js';
+import { withLabels } from '../ui/messagetext.js';
 
 /** The current stage. `transfer` is the progress of the inputs, `wait` what the submit waits for. */
 export interface IStage {
@@ -50,7 +51,8 @@ export async function submitJob(
     return await tellingWaits(engine, key, engine.call('submit', {}, { ...parameters, staged }), setStage);
   };
   const question = { title: trans.__('Submit job?'), yes: trans.__('Submit'), warn: true };
-  const response = await withConfirmation(call, text => host.confirm({ ...question, text: textOf(text) }));
+  const textFor = (text: string) => withLabels(textOf(text), trans);
+  const response = await withConfirmation(call, text => host.confirm({ ...question, text: textFor(text) }));
   return response === null ? null : parseJob(record(response)['job']);
 }
 

@@ -68,7 +68,7 @@ test('a question about a path is answered by a button, and shown without options
   });
   assert.deepEqual(model.form?.preview?.pathQuestions, []);
   // The unsaved files are those of the packed folder.
-  assert.deepEqual(model.form?.unsaved, ['work/a.ipynb', 'other/b.py']);
+  assert.deepEqual(model.form.unsaved, ['work/a.ipynb', 'other/b.py']);
 });
 
 test('a request that the script rejects can be submitted anyway', async () => {

@@ -34,6 +34,7 @@ NAMED = set(grammar.options_of(grammar.parser("%pai", ["submit"]), "submit"))
         ("Name a script: --command 'python SCRIPT $X'.", 'Name a script: `command="python SCRIPT $X"`.'),
         ("Write `--command` instead.", "Write `command=` instead."),
         ("Exclude it with --exclude, or ask.", "Exclude it with `source=`, or ask."),
+        ("omit --exclude data/.", 'omit `source={"exclude": ["data/"]}`.'),
         ("Confirm with --yes.", "Confirm with `confirmed=True`."),
         ("run without a container: --container none.", 'run without a container: `options={"container": "none"}`.'),
         ("请用 --instance-type 指定。", "请用 `instance_type=` 指定。"),

@@ -11,6 +11,7 @@ import { ErrorMessage } from '../../ui/errormessage.js';
 import { useQuery } from '../../ui/hooks.js';
 import type { IImage, IImageFilters, IImages } from './images.js';
 import { choices, filterImages, parseImages } from './images.js';
+import { MessageText } from '../../ui/messagetext.js';
 
 interface IProps {
   readonly engine: IEngine;
@@ -86,7 +87,7 @@ export function ImagePicker(props: IProps): React.JSX.Element {
       </div>
       {error && (
         <span className="jp-pai-Trouble" role="alert" id={`${id}-error`}>
-          {error}
+          <MessageText text={error} />
         </span>
       )}
       {isOpen && canOpen && (

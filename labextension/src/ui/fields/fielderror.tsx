@@ -4,11 +4,13 @@
 
 import * as React from 'react';
 
+import { MessageText } from '../messagetext.js';
+
 /** An error without a field of its own. Renders nothing for an empty text. */
 export function FieldError({ text, role }: { text: string; role?: 'alert' }): React.JSX.Element | null {
   return text ? (
     <p className="jp-pai-Trouble" role={role} tabIndex={-1} data-invalid="true">
-      {text}
+      <MessageText text={text} />
     </p>
   ) : null;
 }

@@ -7,13 +7,13 @@ import * as React from 'react';
 
 import type { Json } from '../../api/wire.js';
 import { record } from '../../api/wire.js';
-import { LinkedText } from '../linkedtext.js';
 import { ChoicePicker } from './choicepicker.js';
 import type { ChoiceSource } from './choices.js';
 import { staysOpen } from './fielderror.js';
 import { parseField, textOf } from './fieldtext.js';
 import type { IField } from './schemafields.js';
 import { errorAt, errorsBelow, fieldsOf, trimmed, withValue } from './schemafields.js';
+import { MessageText } from '../messagetext.js';
 
 interface IProps {
   /** The schema of an object, with its `$defs`. */
@@ -268,7 +268,7 @@ function Description({ id, field, error }: { id: string; field: IField; error: s
     <>
       {error && (
         <span className="jp-pai-Trouble" role="alert" id={`${id}--error`}>
-          <LinkedText text={error} />
+          <MessageText text={error} />
         </span>
       )}
       {field.description && (

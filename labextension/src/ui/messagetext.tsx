@@ -1,0 +1,99 @@
+/**
+ * A message of the engine in which each option of the command line is a button that does the same, or names its field.
+ */
+
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+
+import type { IOption } from '../api/options.js';
+import { partsOf } from '../api/options.js';
+import { LinkedText } from './linkedtext.js';
+
+/** What the options in messages do in a view. */
+export interface IOptionActions {
+  readonly trans: TranslationBundle;
+  /** The title of the buttons. */
+  readonly title: string;
+  /** Return the action of an option; null if the view has none. */
+  readonly actionOf: (option: IOption) => (() => void) | null;
+}
+
+/** Provided by views that show fields of a spec. Messages elsewhere stay as they are. */
+export const OptionActions = React.createContext<IOptionActions | null>(null);
+
+export function MessageText({ text }: { text: string }): React.JSX.Element {
+  const actions = React.useContext(OptionActions);
+  if (!actions) {
+    return <LinkedText text={text} />;
+  }
+  const labels = labelsOf(actions.trans);
+  return (
+    <>
+      {partsOf(text, option => option in labels).map((part, n) => {
+        if (typeof part === 'string') {
+          return <LinkedText key={n} text={part} />;
+        }
+        const action = actions.actionOf(part);
+        const said = textOf(part, labels);
+        return action ? (
+          <button key={n} type="button" className="jp-pai-Link" title={actions.title} onClick={action}>
+            {said}
+          </button>
+        ) : (
+          <em key={n}>{said}</em>
+        );
+      })}
+    </>
+  );
+}
+
+/** Return a message with the labels of the form in place of options, where it cannot have buttons. */
+export function withLabels(text: string, trans: TranslationBundle): string {
+  const labels = labelsOf(trans);
+  const parts = partsOf(text, option => option in labels);
+  return parts.map(part => (typeof part === 'string' ? part : textOf(part, labels))).join('');
+}
+
+function textOf({ option, name, value }: IOption, labels: Readonly<Record<string, string>>): string {
+  const label = labels[option] ?? '';
+  const given = name ? `${name}=${value}` : value;
+  return given ? `${label}: ${given}` : label;
+}
+
+/** The names of the fields and actions in the views, by option. */
+function labelsOf(trans: TranslationBundle): Readonly<Record<string, string>> {
+  return {
+    hp: trans.__('Hyperparameters'),
+    env: trans.__('Environment variables'),
+    label: trans.__('Labels'),
+    secret: trans.__('Secrets'),
+    input: trans.__('Inputs'),
+    output: trans.__('Outputs'),
+    option: trans.__('Options'),
+    requirement: trans.__('Extra packages'),
+    exclude: trans.__('Exclude'),
+    include: trans.__('Include'),
+    'allow-secret': trans.__('Send anyway'),
+    source: trans.__('Folder'),
+    command: trans.__('Command'),
+    container: trans.__('Container engine'),
+    metric: trans.__('Metrics from the log'),
+    role: trans.__('Roles'),
+    image: trans.__('Image'),
+    'instance-type': trans.__('Instance type'),
+    memory: trans.__('Memory'),
+    'output-path': trans.__('Output folder'),
+    profile: trans.__('Profile'),
+    backend: trans.__('Profile'),
+    python: trans.__('Interpreter'),
+    cpu: trans.__('Cores'),
+    gpu: trans.__('GPUs'),
+    'instance-count': trans.__('Instances'),
+    'max-run-time': trans.__('Time limit in seconds'),
+    'no-gitignore': trans.__('Respect .gitignore'),
+    'dry-run': trans.__('Files to upload'),
+    anyway: trans.__('Submit anyway'),
+    again: trans.__('Submit'),
+    yes: trans.__('Submit')
+  };
+}
