@@ -139,7 +139,8 @@ def _question(spec: JobSpec, one: _Outside, parent: str) -> PathQuestion:
     text = sentence.format(path=one.name.text, place=_place(one.name), folder=folder)
     if parent:
         inner = os.path.relpath(folder, parent)
-        fixes.append(Fix(_("Pack {folder}").format(folder=parent), _moved(spec, inner, parent)))
+        name = f"{os.path.basename(parent)}/"  # A button has little room.
+        fixes.append(Fix(_("Pack {folder}").format(folder=name), _moved(spec, inner, parent)))
         advice.append(_("To pack it too: --source {folder}.").format(folder=shlex.quote(parent)))
         if spec.command.strip():
             advice.append(_("Begin the command with `cd {folder} &&`.").format(folder=shlex.quote(inner)))
@@ -147,7 +148,8 @@ def _question(spec: JobSpec, one: _Outside, parent: str) -> PathQuestion:
         channel = _channel(one.path)
         (variable,) = contract.variables("PAI_INPUT_", [channel])[0].values()
         uri = one.path + "/" * os.path.isdir(one.path)
-        fixes.append(Fix(_("Pass {path} as an input").format(path=one.name.text), {f"inputs.{channel}": uri}))
+        title = _("Pass {path} as an input").format(path=os.path.basename(one.path))
+        fixes.append(Fix(title, {f"inputs.{channel}": uri}))
         take = _("To pass it as an input: --input {name}={path}. The code finds it at ${variable}.")
         advice.append(take.format(name=channel, path=shlex.quote(one.path), variable=variable))
     return PathQuestion(text, join(" ", [text, *advice]), tuple(fixes))

@@ -135,6 +135,7 @@ def test_question_has_the_options_and_the_fixes(zoo: Path) -> None:
         f"To pass it as an input: --input x={zoo}/data/x.csv. The code finds it at $PAI_INPUT_X."
     )
     pack, take = question.fixes
+    assert (pack.title, take.title) == (f"Pack {zoo.name}/", "Pass x.csv as an input")
     assert pack.changes == {"source.folder": str(zoo), "entry_point": "scripts/train.py"}
     assert take.changes == {"inputs.x": f"{zoo}/data/x.csv"}
     assert asked(spec.model_copy(update={"inputs": take.changes and {"x": f"file://{zoo}/data/"}})) == []
