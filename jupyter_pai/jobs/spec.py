@@ -114,19 +114,13 @@ class JobSpec(Value):
         "", title=N_("Script or notebook"), description=N_("Script or notebook to run, unless a command is set.")
     )
     interpreter: str = Field(
-        "",
-        title=N_("Interpreter of the script"),
-        description=N_("Set by the submit: the words that run the script, from its first line. Empty for the default."),
+        "", title=N_("Interpreter of the script"), description=N_("Set by the submit, from its first line.")
     )
     nargs: dict[str, str] = Field(
         {}, title=N_("Options of several words"), description=N_("Set by the submit, by name: the number of words.")
     )
     script_folder: str = Field(
-        "",
-        title=N_("Folder of the script"),
-        description=N_(
-            "Set by the submit: the folder inside the code where the script runs. Empty for that of the code."
-        ),
+        "", title=N_("Folder of the script"), description=N_("Set by the submit: the folder that it runs in.")
     )
     source: Source = Field(
         Source(), title=N_("Code"), description=N_("Folder of code, with the files to include and exclude.")
