@@ -24,8 +24,8 @@ from ..core.i18n import _
 # The fields of `JobSpec`, whose module takes long to import.
 FIELDS = frozenset(
     """args command cpu detect_metrics entry_point environment gpu hyperparameters image inputs instance_count
-    instance_type interpreter labels layout max_run_time memory metric_definitions name options output_path outputs
-    profile python requirements roles script_folder secrets source tty""".split()
+    instance_type interpreter labels layout max_run_time memory metric_definitions name nargs options output_path
+    outputs profile python requirements roles script_folder secrets source tty""".split()
 )
 # The tables of a spec, by the option that sets one of their names.
 TABLES = {
