@@ -41,6 +41,8 @@ def test_paths_above_the_folder_of_the_script_are_an_output(engine: EmbeddedClie
     for source, entry_point in ((folder, "scripts/train.py"), (folder / "scripts", "train.py")):
         job = submit(engine, folder=source, entry_point=entry_point, profile="pai").wait()
         assert (job.status, paths(job)) == ("succeeded", ["results/m"]), job.logs()
+    job = submit(engine, folder=folder / "scripts", entry_point="train.py", profile="pai", instance_count=2).wait()
+    assert paths(job) == ["results/m", "worker-1/results/m"], job.logs()
 
 
 def test_limit_of_the_profile_is_reported_in_the_log(engine: EmbeddedClient, pai: StandIn, folder: Path) -> None:

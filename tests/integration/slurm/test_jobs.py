@@ -37,6 +37,8 @@ def test_job_runs_from_submit_to_model(lab: SlurmCluster, engine: EmbeddedClient
         pathlib.Path("/ml/output/output_parameters").mkdir(exist_ok=True)
         pathlib.Path("/ml/output/output_parameters/test-accuracy").write_text("0.97")
         pathlib.Path("beside.txt").write_text("kept")
+        pathlib.Path("../results").mkdir()
+        pathlib.Path("../results/m").write_text("kept")
         """,
     )
     job = submit(engine, folder=folder, entry_point="train.py", hyperparameters={"lr": 0.1}).wait()
@@ -44,7 +46,7 @@ def test_job_runs_from_submit_to_model(lab: SlurmCluster, engine: EmbeddedClient
     assert f"training with 0.1 {sys.executable}\n" in job.logs()
     assert job.info["platform_status"] == "COMPLETED"
     assert [file["path"] for file in job.files("model")] == ["model.txt"]
-    assert [file["path"] for file in job.files("files")] == ["beside.txt"]
+    assert [file["path"] for file in job.files("files")] == ["beside.txt", "results/m"]
     assert job.info["output_parameters"] == {"test-accuracy": "0.97"}
     record = lab.run("scontrol", "show", "job", job.info["remote_id"])
     assert f"Comment=jupyter-pai:{job.id}" in record

@@ -18,8 +18,7 @@ unpack() {
   fi
   # In a folder of its own, so that the folders beside the code are the job's.
   if pai_parent=$(mktemp -d 2>/dev/null) && [ -n "$pai_parent" ]; then
-    PAI_WORKING_DIR=$pai_parent/usercode
-    mkdir "$PAI_WORKING_DIR" || return
+    PAI_WORKING_DIR=$(mktemp -d "$pai_parent/usercode.XXXXXX") || return
   else
     PAI_WORKING_DIR=/tmp$PWD pai_parent=/tmp${PWD%/*}
     tar -chf - -C / "${PWD#/}/$pai_archive" | tar -xf - -C /tmp || return
