@@ -117,7 +117,18 @@ def questions(
     read = [one for path, one in found.items() if path not in notes and (path in last or one.name.is_used)]
     parent = _parent(folder, [one.path for one in read])
     asked = tuple(_question(spec, one, parent) for one in read[:_MOST_NAMED])
-    return asked, tuple(text for path, text in notes.items() if path in last)[:_MOST_NAMED]
+    written = [text for path, text in notes.items() if path in last][:_MOST_NAMED]
+    return asked, (*written, *filter(None, [_requirements(spec)]))
+
+
+def _requirements(spec: JobSpec) -> str:
+    """Return the note that the requirements beside the script are not those of the packed folder; otherwise empty."""
+    own = posixpath.join(posixpath.dirname(spec.entry_point), "requirements.txt")
+    files = [os.path.isfile(os.path.join(spec.source.folder, path)) for path in ("requirements.txt", own)]
+    if files != [False, True]:
+        return ""
+    text = _("`{path}` is not installed: only the file requirements.txt in the packed folder {folder} is.")
+    return text.format(path=own, folder=spec.source.folder)
 
 
 def _note(one: _Outside, above: str, *, keeps: bool) -> str:

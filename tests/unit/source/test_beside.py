@@ -149,6 +149,16 @@ def test_question_has_the_options_and_the_fixes(zoo: Path) -> None:
     }
 
 
+def test_requirements_beside_the_script_are_noted(zoo: Path) -> None:
+    (zoo / "scripts/requirements.txt").touch()
+    spec = spec_of(zoo, "", "scripts/train.py")
+    (note,) = beside.questions(spec, ())[1]
+    assert note.startswith("`scripts/requirements.txt` is not installed")
+    assert beside.questions(spec_of(zoo / "scripts", ""), ())[1] == ()
+    (zoo / "requirements.txt").touch()
+    assert beside.questions(spec, ())[1] == ()
+
+
 def test_home_folder_is_not_offered(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = spec_of(zoo / "scripts", "open('../data/x.csv')")
     for home in (zoo.parent / "other", zoo):
