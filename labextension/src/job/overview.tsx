@@ -49,9 +49,7 @@ export function Overview(props: ITabProps): React.JSX.Element {
         {job.notes.length > 0 && (
           <ul className="jp-pai-Notes" aria-label={trans.__('Notes')}>
             {job.notes.map((note, n) => (
-              <li key={n}>
-                <MessageText text={note} />
-              </li>
+              <li key={n}>{note}</li>
             ))}
           </ul>
         )}

@@ -12,7 +12,6 @@ import { CollapsibleSection } from './field.js';
 import type { IProblem } from './preview.js';
 import type { ISectionProps } from './section.js';
 import { documentOption, errorAt, setField, textAt } from './section.js';
-import { MessageText } from '../ui/messagetext.js';
 
 /** Says that the document of the job decides on what other fields show; null if it follows the form. */
 export function OwnDocumentHint(props: ISectionProps): React.JSX.Element | null {
@@ -135,7 +134,7 @@ function Problems({ problems, show, trans }: IProblemsProps): React.JSX.Element 
           {line > 0 && ': '}
           {path && <code>{path}</code>}
           {path && ': '}
-          <MessageText text={`${text} ${fix}`} />
+          {text} {fix}
         </li>
       ))}
     </ul>

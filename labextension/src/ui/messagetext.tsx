@@ -1,5 +1,6 @@
 /**
  * A message of the engine in which each option of the command line is a button that does the same, or names its field.
+ * Not for notes: they may name options of other programs, such as those in a file of a platform.
  */
 
 import type { TranslationBundle } from '@jupyterlab/translation';

@@ -27,7 +27,6 @@ import { InstanceTable } from './instancepicker.js';
 import type { IBackend } from './platforms.js';
 import { profileOf } from './platforms.js';
 import { RoleList, rolesOf } from './roles.js';
-import { MessageText } from '../../ui/messagetext.js';
 
 const SIZE = '16GiB';
 
@@ -99,9 +98,7 @@ export function ComputeSection(props: ISectionProps): React.JSX.Element {
       {notes.length > 0 && (
         <ul className="jp-pai-Train-notes" aria-label={trans.__('Notes')}>
           {notes.map(note => (
-            <li key={note}>
-              <MessageText text={note} />
-            </li>
+            <li key={note}>{note}</li>
           ))}
         </ul>
       )}
