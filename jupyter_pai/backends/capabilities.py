@@ -47,7 +47,7 @@ _WORDS = {
     Capability.RUNS_HERE: N_("jobs on this machine"),
     Capability.CODE_LAYOUT: N_("the code in /ml/code (layout `code`)"),
     Capability.OUTPUT_PARAMETERS: N_("output parameters"),
-    Capability.TTY: N_("a terminal as standard output (--tty)"),
+    Capability.TTY: N_("a terminal as standard output"),
     Capability.SECRETS: N_("secrets (--secret)"),
     Capability.MULTI_NODE: N_("several instances (--instance-count)"),
     Capability.ROLES: N_("roles (--role)"),

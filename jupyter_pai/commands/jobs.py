@@ -22,10 +22,8 @@ from .console import CommandContext, Commands, as_json
 from .parser.parser import Options
 from .spec_from_options import changes_of, spec_of
 
-# Seconds without a response of the platform after which a followed log ends.
-_PATIENCE = 300
-# Characters of a value in the table of `diff`.
-_LONGEST = 120
+# Seconds without a response of the platform until a followed log ends; characters of a value in the table of `diff`.
+_PATIENCE, _LONGEST = 300, 120
 
 
 def submit(ctx: CommandContext, options: Options, *, cell: str = "", attach: bool = False) -> JobHandle | None:

@@ -278,9 +278,7 @@ class JobService:
         self, job: Job, instance: str = "", offset: int = 0, latest: int = 0, patience: float = 0.0
     ) -> AsyncIterator[LogChunk]:
         """Stream the log from a byte offset on until the job has finished, or its platform has not responded for
-        `patience` seconds, if it is not 0.
-
-        If more than `latest` bytes are available at once, only their last lines are sent.
+        `patience` seconds, if it is not 0. Of more than `latest` bytes at once, only the last lines are sent.
         """
         with self.watcher.watch(job.id, details=False) as end:
             while True:

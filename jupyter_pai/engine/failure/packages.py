@@ -39,7 +39,7 @@ _PACKAGES = {
 # Modules that several packages share. None of these packages has the name of the module, or it has little of it.
 _SHARED = frozenset(
     """azure backports flufl google googleapis jaraco keystoneauth1 nvidia opentelemetry oslo paste plone
-    repoze ruamel sphinxcontrib tencentcloud z3c zc zope""".split()
+    repoze ruamel sphinxcontrib z3c zc zope""".split()
 )
 
 
