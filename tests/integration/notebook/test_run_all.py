@@ -62,7 +62,8 @@ def test_files_of_jobs_and_the_notebook_do_not_count(server: RealServer, tmp_pat
     notebook.run("%%pai_train --wait --output-path results\nopen('/ml/output/model/a.bin', 'w').write('1')")
     notebook.run(TRAIN)
     first = job_of(notebook)
-    (server.root / "results/model/a.bin").write_text("another job")
+    (written,) = (server.root / "results").rglob("a.bin")
+    written.write_text("another job")
     notebook.run("%%pai_train --wait --as made\nopen('/ml/output/model/b.bin', 'w').write('1')")
     notebook.run("made.download('model', 'models')")
     saved = server.root / "work.ipynb"

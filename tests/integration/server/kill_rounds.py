@@ -192,7 +192,8 @@ class KillRounds:
     def _client(self, run: Round) -> subprocess.Popen[str]:
         target = "train.ipynb" if run.kind == "notebook" else "train.py"
         return subprocess.Popen(
-            [sys.executable, "-m", "jupyter_pai", "submit", target, *run.options],
+            # The job of a killed client may have outputs in the same folder.
+            [sys.executable, "-m", "jupyter_pai", "submit", target, "--yes", *run.options],
             cwd=self.server.root,
             env=os.environ | ({VARIABLE: str(self.server.info_file)} if self.rng.random() < 0.5 else {}),
             stdout=subprocess.PIPE,

@@ -68,6 +68,7 @@ class Pages:
             "run": "none",
             "step": "none",
             "identifier": "none",
+            "key": "none",
         }
         for verb, route in ROUTES.items():
             if route.method == "GET" and verb not in ("catalogue", "schema", "openapi"):
