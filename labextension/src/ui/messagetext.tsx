@@ -10,7 +10,7 @@ import type { IOption } from '../api/options.js';
 import { partsOf } from '../api/options.js';
 import { LinkedText } from './linkedtext.js';
 
-/** What the options in messages do in a view. */
+/** The actions of the options in the messages of a view. */
 export interface IOptionActions {
   readonly trans: TranslationBundle;
   /** The title of the buttons. */
