@@ -148,7 +148,7 @@ _PATH_OPTION = re.compile(r"-(?:([rcf])|-(requirement|constraint|find-links)(?=[
 
 
 def _inlined(lines: Iterable[str], folder: str, within: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield the lines of a file in `folder` and of the files in it, with one option in each, since uv reads one.
+    """Yield the lines of a file in `folder`, and of the files that it includes, each with one option, as uv needs it.
 
     Paths of the options that tools take as relative to the file are made absolute.
     """

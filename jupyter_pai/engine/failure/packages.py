@@ -47,13 +47,15 @@ def package_of(module: str) -> str:
     """Return the package that has a module such as `google.cloud.storage`: that of an installed one, or of a well-known
     one, otherwise the one of its name. Empty for a module of Python, and if its name does not tell. May block."""
     head, dot, _rest = module.partition(".")
-    if (head not in _PACKAGES and head in sys.stdlib_module_names) or (head in _SHARED and not dot):
+    if head in _PACKAGES:
+        return _PACKAGES[head]
+    if head in sys.stdlib_module_names:
         return ""
-    if head not in _PACKAGES and _is_here(head):
-        installed = {one.name for one in distributions() if _has(one, module if head in _SHARED else head)}
-        if len(installed) == 1:
-            return installed.pop()
-    return "" if head in _SHARED else _PACKAGES.get(head, head)
+    installed = [one for one in distributions() if _has(one, head)] if _is_here(head) else []
+    names = {one.name for one in installed}
+    if is_shared := head in _SHARED or len(names) > 1:
+        names = {one.name for one in installed if dot and _has(one, module)}
+    return names.pop() if len(names) == 1 else "" if is_shared else head
 
 
 def _is_here(head: str) -> bool:
