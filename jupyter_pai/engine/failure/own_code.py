@@ -84,7 +84,9 @@ def _missing_module(name: str, folder: JobFolder) -> tuple[str, str] | None:
         _("The module `{name}` is in the job's code (`{found}`), but not on the import path.").format(
             name=name, found=found
         ),
-        _("Add its folder to the path: --env PYTHONPATH={folder}").format(folder=place or "."),
+        _("Add its folder to the path: --env PYTHONPATH={folder}").format(
+            folder=posixpath.relpath(place or ".", _working_folder(folder) or ".")
+        ),
     )
 
 

@@ -113,6 +113,15 @@ def test_script_runs_where_its_paths_start(engine: EmbeddedClient, folder: Path)
     assert "No such file" in again.rerun(source={"folder": str(folder)}).wait().logs()
 
 
+def test_missing_module_is_named_from_the_folder_of_the_script(engine: EmbeddedClient, folder: Path) -> None:
+    script(folder, "open('../data/x.csv'); import tools", "scripts/train.py")
+    script(folder, "rows", "data/x.csv")
+    script(folder, "", "lib/tools.py")
+    job = submit(engine, folder=folder, entry_point="scripts/train.py").wait()
+    assert job.info["fix"].endswith("--env PYTHONPATH=../lib")
+    assert job.rerun(environment={"PYTHONPATH": "../lib"}).wait().status == "succeeded"
+
+
 def test_excluded_path_is_found_from_the_folder_of_the_script(engine: EmbeddedClient, folder: Path) -> None:
     script(folder, "open('../data/x.csv')", "scripts/train.py")
     script(folder, "rows", "data/x.csv")
