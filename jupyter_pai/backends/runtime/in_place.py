@@ -220,6 +220,11 @@ class InPlaceJob:
             if path.is_file()
         ]
 
+    def filled_outputs(self) -> dict[str, str]:
+        """Return the URIs of the output channels that have files, by name."""
+        filled = {file["channel"] for file in self.files()}
+        return {name: uri for name, uri in self.outputs.items() if name in filled}
+
     def read_file(self, path: str, channel: str = "model") -> bytes:
         """Return the bytes of a file in an output channel.
 

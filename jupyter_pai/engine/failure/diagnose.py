@@ -29,13 +29,16 @@ _LAST = 40
 _ROOT_CAUSE = re.compile(r"\s*exitcode\s*: (-?\d{1,5})\b")
 
 
-def diagnose(exit_code: int, tail: str, folder: JobFolder | None = None) -> tuple[str, str]:
+def diagnose(
+    exit_code: int, tail: str, folder: JobFolder | None = None, *, is_imported: bool = False
+) -> tuple[str, str]:
     """Return the reason, one line of at most 300 characters, and the fix for a command that ended with `exit_code`.
-    `tail` is the end of its log. The code in the job's folder explains missing modules and files."""
+    `tail` is the end of its log. The code in the job's folder explains missing modules and files. The last line of an
+    imported job is not in its reason, since it may have a secret whose value is not known here."""
     if failure := _failure(tail):
         reason, fix = _from_report(exit_code, *failure, folder)
     else:
-        reason, fix = _diagnose(exit_code, tail, folder)
+        reason, fix = _diagnose(exit_code, tail, folder, quotes=not is_imported)
     return _one_line(reason), fix
 
 
@@ -43,7 +46,7 @@ def _known(exit_code: int, lines: Sequence[str], folder: JobFolder | None) -> tu
     return (own_code.find(lines, folder) if folder else None) or known_errors.find(exit_code, lines)
 
 
-def _diagnose(exit_code: int, tail: str, folder: JobFolder | None) -> tuple[str, str]:
+def _diagnose(exit_code: int, tail: str, folder: JobFolder | None, *, quotes: bool) -> tuple[str, str]:
     rows = cleaned(printable(tail, _LINES))
     texts = [row.text for row in rows]
     found = tracebacks(rows)
@@ -69,8 +72,8 @@ def _diagnose(exit_code: int, tail: str, folder: JobFolder | None) -> tuple[str,
     if number:
         return signals.ended_by(number)
     if traceback:
-        return _from_launcher(texts, last_line(texts[: traceback.begin]))
-    return _ended(exit_code, last_line(texts)), ""
+        return _from_launcher(texts, last_line(texts[: traceback.begin]) if quotes else "")
+    return _ended(exit_code, last_line(texts) if quotes else ""), ""
 
 
 def _ended(exit_code: int, line: str) -> str:

@@ -214,7 +214,7 @@ class WatchedJob:
         from ..failure.diagnose import diagnose  # Only failed jobs need its patterns.
 
         try:
-            return diagnose(exit_code, self._tail(instance), self.folder)
+            return diagnose(exit_code, self._tail(instance), self.folder, is_imported=self.job.is_imported)
         except Exception:
             _log.exception("the diagnosis of job %s failed", self.job.id)
             return "", ""
