@@ -211,7 +211,7 @@ def test_unknown_status_is_shown_and_not_terminal(engine: EmbeddedClient, pai: S
         ({"options": {"resource_id": "quota1"}}, SpecError, "instance_spec"),
         ({"options": {"nonsense": 1}}, SpecError, "nonsense"),
         ({"inputs": {"train": "gopher://x/y"}}, SpecError, "gopher"),
-        ({"tty": True}, Unsupported, "tty"),
+        ({"tty": True}, Unsupported, "a terminal as standard output"),
         ({"secrets": {"TOKEN": "t"}}, Unsupported, "secrets"),
         ({"name": "x" * 128 + "y"}, SpecError, "name"),
     ],
