@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
@@ -28,6 +29,7 @@ class LossyProxy:
         self.requests = 0
         self._target = urlsplit(address)
         self._server: asyncio.Server | None = None
+        self._served: set[asyncio.Task[None]] = set()
 
     @property
     def url(self) -> str:
@@ -35,7 +37,7 @@ class LossyProxy:
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_LONGEST_HEAD)
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=_LONGEST_HEAD)
         return self
 
     async def __aexit__(
@@ -43,6 +45,14 @@ class LossyProxy:
     ) -> None:
         assert self._server
         self._server.close()
+        for task in self._served:
+            task.cancel()
+        await asyncio.gather(*self._served, return_exceptions=True)
+
+    def _accept(self, client: asyncio.StreamReader, reply: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._serve(client, reply))
+        self._served.add(task)
+        task.add_done_callback(self._served.discard)
 
     async def _serve(self, client: asyncio.StreamReader, reply: asyncio.StreamWriter) -> None:
         """Pass on one request, after which the connection ends."""
@@ -60,7 +70,7 @@ class LossyProxy:
         except (OSError, asyncio.IncompleteReadError):
             reply.transport.abort()
         finally:
-            reply.close()
+            await _close(reply)
 
     async def _pass_on(self, request: bytes, reply: asyncio.StreamWriter | None) -> None:
         """Send a request to the platform, and its reply to the client."""
@@ -73,7 +83,13 @@ class LossyProxy:
                     reply.write(data)
                     await reply.drain()
         finally:
-            sending.close()
+            await _close(sending)
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
 
 
 def _one_request(head: bytes) -> bytes:
