@@ -48,7 +48,7 @@ REFUSED = [
     ("- {name: a, spec: {command: 'true', inputs: {d: nowhere.csv}}}\n", "nowhere.csv", ""),
     ("- {name: a, spec: {command: 'true', profile: wrok}}\n", "`wrok`", "`local`"),
     ("- {name: a: b}\n", "Line 3", "Quote"),
-    ("[]\n", "1 to 5000 steps", ""),
+    ("[]\n", "1 to 1000 steps", ""),
 ]
 
 # Steps that start and fail: the command of `train`, the condition of `publish`, what is wrong, and what to do.
