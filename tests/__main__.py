@@ -36,7 +36,7 @@ def main(options: list[str]) -> int:
     if code == _FAILED and 0 < len(failed) <= _MOST:
         print(f"\nThe {len(failed)} tests that failed run again, one after another.", flush=True)
         code, second = _run("second", *options, "--last-failed", "--numprocesses=0")
-        again = failed - _failed(second)
+        again = {test for test in failed if second.get(test, ("", 0.0))[0] == "passed"}
         # A test that did not run again is not forgiven.
         code = code or int(not failed <= second.keys())
         results |= second

@@ -44,6 +44,12 @@ class LossyProxy:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._server
+        for listening in self._server.sockets:
+            asyncio.get_running_loop().remove_reader(listening)
+        # Connections that were just accepted begin to be served: asyncio would lose them with the server, and a task
+        # that has not begun would not close its own.
+        for _turn in range(4):
+            await asyncio.sleep(0)
         self._server.close()
         for task in self._served:
             task.cancel()

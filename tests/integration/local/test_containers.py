@@ -266,15 +266,15 @@ def test_working_folder_replaced_by_a_link_is_not_kept(podman: EmbeddedClient, o
 
 @pytest.mark.slow("processes")
 def test_inputs_are_read_only(podman: EmbeddedClient, outside: Path) -> None:
-    first = contained(podman, "echo 1 > $PAI_OUTPUT_CHECKPOINTS/step").wait()
+    first = contained(podman, "echo whole > $PAI_OUTPUT_CHECKPOINTS/step").wait()
     resumed = podman.rerun(
         first.id, {"command": "cat $PAI_INPUT_CHECKPOINTS/step; touch $PAI_INPUT_CHECKPOINTS/x || echo refused"},
         resume=True,
     )  # fmt: skip
     job = JobHandle(resumed["job"], podman).wait()
     assert job.status == "succeeded", job.logs()
-    # Podman forwards standard error apart, so that its line has no fixed place.
-    assert [line for line in job.logs().splitlines() if not line.startswith("touch: ")] == ["1", "refused"]
+    # Podman forwards standard error apart, so that its parts have no fixed place.
+    assert job.logs().count("whole") == job.logs().count("refused") == 1
     job = contained(podman, "echo x > $PAI_INPUT_DATA/secret || echo refused", inputs={"data": str(outside)}).wait()
     assert "refused" in job.logs()
     job = contained(podman, "touch /opt/jupyter-pai/x /opt/jupyter-pai/locale/x || echo refused").wait()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import socket
 from collections.abc import AsyncIterator
 
 import httpx
@@ -61,3 +63,17 @@ def test_one_reply_to_a_change_with_the_word_is_lost(executed: bool) -> None:
     ]
     assert requests[1].endswith(b"x" * 200_000)
     assert requests[2].endswith(b"6\r\none aa\r\n6\r\naa two\r\n0\r\n\r\n")
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_end_closes_connections_in_any_state(turns: int) -> None:
+    """An unclosed one would be an error of the test that runs when it is collected."""
+
+    async def connect() -> None:
+        async with LossyProxy("http://127.0.0.1:9", "x", executed=False) as proxy:
+            with socket.create_connection(("127.0.0.1", int(proxy.url.rpartition(":")[2]))):
+                for _turn in range(turns):
+                    await asyncio.sleep(0)
+
+    asyncio.run(connect())
+    gc.collect()
