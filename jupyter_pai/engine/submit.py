@@ -26,7 +26,7 @@ from ..jobs.provenance import ProvenanceRecorder
 from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, PackedCode, Reservation, new_id, packed_code, reserve, state_errors, write_files
 from ..jobs.store.store import Store
-from ..source import beside, excluded, pack as source, secret_fields, secret_scan
+from ..source import beside, pack as source, secret_fields, secret_scan
 from ..source.file_cache import FileMemory
 from ..source.hyperparameters.discover import Inspection, inspect_modules
 from ..storage.base import Progress
@@ -94,8 +94,7 @@ class Submitter:
             places = self.home.sources, self._file_cache
             matches = None if quick else await self.examine(source.inspect, manifest, *places)
         inspected, modules = await self.examine(inspect_modules, plan.spec)
-        named = excluded.questions(manifest, modules, plan.spec.hyperparameters, beside.working_folder(plan.spec))
-        outside, written = await self.examine(plan.outside, modules)
+        named, outside, written = await self.examine(plan.path_questions, manifest, modules)
         return Preview(
             spec=plan.spec,
             backend=plan.profile.backend,

@@ -185,11 +185,17 @@ class SubmitPlan:
             return ""
         return beside.script_folder(self.spec, inspect_modules(self.spec)[1], own)
 
-    def outside(self, modules: Sequence[Module]) -> tuple[tuple[PathQuestion, ...], tuple[str, ...]]:
-        """Return the questions about paths outside of the packed folder that the code reads, and notes on the ones that
-        it writes. May block."""
+    def path_questions(
+        self, manifest: Manifest, modules: Sequence[Module]
+    ) -> tuple[tuple[str, ...], tuple[PathQuestion, ...], tuple[str, ...]]:
+        """Return the questions about excluded paths that the code reads, and about paths outside of the packed folder,
+        and notes on paths that it writes there. May block."""
         limits = getattr(self.backend.settings, "kept_files", None)
-        return beside.questions(self.spec, modules, keeps=limits is None or limits.size > 0)
+        outside, written = beside.questions(self.spec, modules, keeps=limits is None or limits.size > 0)
+        taken = {*self.spec.inputs, *(one.channel for one in outside)}
+        working = beside.working_folder(self.spec)
+        named = excluded.questions(manifest, modules, self.spec.hyperparameters, working, taken)
+        return named, outside, written
 
     def _interpreter(self, script: str) -> str:
         if self.code is None:
@@ -239,8 +245,7 @@ class SubmitPlan:
                 faults=inspection.refused,
             )
         manifest, packed = self._packed_folder(home, {} if known is None else known)
-        outside, written = self.outside(modules)
-        questions = excluded.questions(manifest, modules, self.spec.hyperparameters, beside.working_folder(self.spec))
+        questions, outside, written = self.path_questions(manifest, modules)
         code = PackedCode(
             packed.path,
             packed.digest,

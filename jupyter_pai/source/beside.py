@@ -8,7 +8,7 @@ import os
 import posixpath
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -20,6 +20,7 @@ from ..core.i18n import _, join
 from ..jobs.spec import JobSpec
 from . import import_paths, named_paths
 from .entry_point import is_home, project_root
+from .fixes import channel_name
 from .hyperparameters.syntax import Module
 from .named_paths import NamedPath
 
@@ -41,11 +42,13 @@ class Fix:
 
 @dataclass(frozen=True)
 class PathQuestion:
-    """A question about a path: its text, the same with the options of the fixes, and the fixes."""
+    """A question about a path: its text, the same with the options of the fixes, the fixes, and the name of the input
+    that one of them adds; empty without one."""
 
     text: str
     question: str
     fixes: tuple[Fix, ...]
+    channel: str = ""
 
 
 @dataclass(frozen=True)
@@ -116,9 +119,11 @@ def questions(
     last = {path for path in known if not any(more.startswith(f"{path}/") for more in known)}
     read = [one for path, one in found.items() if path not in notes and (path in last or one.name.is_used)]
     parent = _parent(folder, [one.path for one in read])
-    asked = tuple(_question(spec, one, parent) for one in read[:_MOST_NAMED])
+    asked: list[PathQuestion] = []
+    for one in read[:_MOST_NAMED]:
+        asked.append(_question(spec, one, parent, {*spec.inputs, *(other.channel for other in asked)}))
     written = [text for path, text in notes.items() if path in last][:_MOST_NAMED]
-    return asked, (*written, *filter(None, [_requirements(spec)]))
+    return tuple(asked), (*written, *filter(None, [_requirements(spec)]))
 
 
 def _requirements(spec: JobSpec) -> str:
@@ -140,8 +145,8 @@ def _note(one: _Outside, above: str, *, keeps: bool) -> str:
     return (kept if keeps else lost).format(path=one.name.text, place=_place(one.name), name=name)
 
 
-def _question(spec: JobSpec, one: _Outside, parent: str) -> PathQuestion:
-    folder, fixes = spec.source.folder, []
+def _question(spec: JobSpec, one: _Outside, parent: str, taken: Container[str]) -> PathQuestion:
+    folder, fixes, channel = spec.source.folder, [], ""
     advice: list[str] = []
     if one.is_module:
         sentence = _("The code imports `{path}` ({place}), which is outside of the packed folder {folder}.")
@@ -156,14 +161,14 @@ def _question(spec: JobSpec, one: _Outside, parent: str) -> PathQuestion:
         if spec.command.strip():
             advice.append(_("Begin the command with `cd {folder} &&`.").format(folder=shlex.quote(inner)))
     if not one.is_module and not _is_in(folder, one.path):
-        channel = _channel(one.path)
+        channel = channel_name(one.path, taken)
         (variable,) = contract.variables("PAI_INPUT_", [channel])[0].values()
         uri = one.path + "/" * os.path.isdir(one.path)
         title = _("Pass {path} as an input").format(path=os.path.basename(one.path))
         fixes.append(Fix(title, {f"inputs.{channel}": uri}))
         take = _("To pass it as an input: --input {name}={path}. The code finds it at ${variable}.")
         advice.append(take.format(name=channel, path=shlex.quote(one.path), variable=variable))
-    return PathQuestion(text, join(" ", [text, *advice]), tuple(fixes))
+    return PathQuestion(text, join(" ", [text, *advice]), tuple(fixes), channel)
 
 
 def _moved(spec: JobSpec, inner: str, parent: str) -> dict[str, Any]:
@@ -180,12 +185,6 @@ def _moved(spec: JobSpec, inner: str, parent: str) -> dict[str, Any]:
 
 def _place(name: NamedPath) -> str:
     return name.place or _("hyperparameter `{name}`").format(name=name.names[-1])
-
-
-def _channel(path: str) -> str:
-    """Return a name of an input for a path."""
-    word = re.sub(r"[^A-Za-z0-9_]+", "_", os.path.basename(path).split(".")[0]).strip("_")
-    return word if word[:1].isalpha() else f"data_{word}".rstrip("_")
 
 
 def _names(spec: JobSpec, modules: Iterable[Module]) -> Iterator[NamedPath]:

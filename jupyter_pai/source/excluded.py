@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -65,10 +65,15 @@ def _measure(path: str, budget: int) -> tuple[int, int]:
 
 
 def questions(
-    manifest: Manifest, modules: Iterable[Module], hyperparameters: Mapping[str, str], working: str = ""
+    manifest: Manifest,
+    modules: Iterable[Module],
+    hyperparameters: Mapping[str, str],
+    working: str = "",
+    taken: Container[str] = (),
 ) -> tuple[str, ...]:
     """Return a question for each of the first excluded paths that the code reads: by a text in `modules`, or as the
-    value of a hyperparameter. `working` is the folder of the code in which it runs."""
+    value of a hyperparameter. `working` is the folder of the code in which it runs, `taken` has names of inputs. May
+    block."""
     search = _Search(manifest, working)
     if not search.excluded:
         return ()
@@ -80,7 +85,7 @@ def questions(
             place = text.place or _("hyperparameter `{name}`").format(name=text.names[-1])
             question = _("The code names `{path}` ({place}), which is excluded ({why}).")
             found[path.path] = question.format(path=text.text, place=place, why=path.why)
-            found[path.path] += " " + fixes(path, manifest.folder, search.relative(text))
+            found[path.path] += " " + fixes(path, manifest.folder, search.relative(text), taken)
     return tuple(found.values())
 
 

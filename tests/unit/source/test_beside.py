@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jupyter_pai.jobs.spec import JobSpec, Source
-from jupyter_pai.source import beside
+from jupyter_pai.source import beside, excluded, pack
 from jupyter_pai.source.hyperparameters.discover import inspect_modules
 
 
@@ -212,3 +212,20 @@ def test_script_runs_where_its_paths_start(zoo: Path, code: str, place: str) -> 
     assert beside.script_folder(spec, inspect_modules(spec)[1], "scripts") == place
     launched = spec.model_copy(update={"script_folder": place}).launch_line(by_exec=True)
     assert launched == ("cd scripts && exec python train.py" if place else "exec python scripts/train.py")
+
+
+def test_inputs_that_fixes_add_have_different_names(folder: Path) -> None:
+    """Otherwise one of them would replace another one, or an input of the user."""
+    for path in ("a/data/x.csv", "b/data/y.csv", "work/data/z.csv"):
+        (folder / path).parent.mkdir(parents=True)
+        (folder / path).write_text("1")
+    (folder / "work/.gitignore").write_text("data/\n")
+    code = "import os\nos.listdir('../a/data')\nos.listdir('../b/data')\nopen('data/z.csv')\n"
+    spec = spec_of(folder / "work", code, inputs={"data": "/elsewhere"})
+    modules = inspect_modules(spec)[1]
+    asked, _notes = beside.questions(spec, modules)
+    assert [one.channel for one in asked] == ["data_2", "data_3"]
+    assert [f"inputs.{one.channel}" in one.fixes[-1].changes for one in asked] == [True, True]
+    taken = {*spec.inputs, *(one.channel for one in asked)}
+    (question,) = excluded.questions(pack.scan(spec.source, 10**9), modules, {}, taken=taken)
+    assert f"--input data_4={folder}/work/data" in question

@@ -70,7 +70,7 @@ _EVENTS = TypeAdapter(list[PlatformEvent])
 
 
 class NeighbourSettings(SharedFolderSettings):
-    """What a profile of a neighbour may set: the folder that both machines see."""
+    """The settings of a profile: the folder that both machines see."""
 
 
 class NeighbourOptions(BaseModel):
