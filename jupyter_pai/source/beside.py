@@ -202,6 +202,13 @@ def _names(spec: JobSpec, modules: Iterable[Module]) -> Iterator[NamedPath]:
         yield from named_paths.in_module(module, spec.hyperparameters)
 
 
+def _all_names(spec: JobSpec, modules: Iterable[Module]) -> Iterator[NamedPath]:
+    """Yield these, and the paths in the configuration files that they name."""
+    names = list(_names(spec, modules))
+    yield from names
+    yield from named_paths.in_configurations(names, spec.source.folder)
+
+
 def _commands(spec: JobSpec) -> list[str]:
     return [command for command in dict.fromkeys(one.command for one in spec.by_role.values()) if command.strip()]
 
@@ -223,7 +230,7 @@ def _outside(spec: JobSpec, modules: Iterable[Module]) -> Iterator[_Outside]:
     folder = spec.source.folder
     changed = [place for command in _commands(spec) for place in _CHANGES_FOLDER.findall(command)]
     places = [posixpath.normpath(place.strip("'\"")) for place in changed] or [working_folder(spec)]
-    for name in _names(spec, modules):
+    for name in _all_names(spec, modules):
         if not _is_relative(name):
             continue
         text = _plain(name.text)

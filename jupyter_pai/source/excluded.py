@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property
+from itertools import chain
 
 from ..core.i18n import _
 from ..core.text import show_size
 from ..jobs.state_dir import ExcludedPath
-from . import named_paths
+from . import ignore, named_paths
 from .fixes import fixes
 from .hyperparameters.syntax import Module
 from .named_paths import NamedPath
@@ -79,8 +80,9 @@ def questions(
         return ()
     found: dict[str, str] = {}
     given = [NamedPath(value, "", (name,)) for name, value in hyperparameters.items()]
-    texts = (text for module in modules for text in named_paths.in_module(module, hyperparameters))
-    for text in (*given, *texts):
+    texts = [text for module in modules for text in named_paths.in_module(module, hyperparameters)]
+    named = [*given, *texts]
+    for text in chain(named, named_paths.in_configurations(named, manifest.folder)):
         if len(found) < _MOST_NAMED and (path := search.find(text)) and path.path not in found:
             place = text.place or _("hyperparameter `{name}`").format(name=text.names[-1])
             question = _("The code names `{path}` ({place}), which is excluded ({why}).")
@@ -115,7 +117,7 @@ class _Search:
     def packed(self) -> set[str]:
         """The packed paths, with their folders."""
         paths = {entry.path.rstrip("/") for entry in self._entries}
-        return paths.union(*map(_parents, paths))
+        return paths.union(*map(ignore.parents, paths))
 
     def find(self, text: NamedPath) -> ExcludedPath | None:
         path = text.text
@@ -142,8 +144,3 @@ class _Search:
         if one is None or not folder or re.search(r"[*?\[]", folder):
             return one
         return replace(one, path=f"{folder}/")
-
-
-def _parents(path: str) -> Iterator[str]:
-    while path := posixpath.dirname(path):
-        yield path

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import codecs
 import os
+import posixpath
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from fnmatch import translate
 from pathlib import Path
@@ -138,6 +139,12 @@ class Rules:
 def is_excluded(name: str) -> bool:
     """Return whether files and folders of this name are excluded by default."""
     return bool((_IS_SECRET.match(name) and not _IS_NOT_SECRET.match(name)) or _IS_USELESS.match(name))
+
+
+def parents(path: str) -> Iterator[str]:
+    """Yield the folders of a relative path, innermost first."""
+    while path := posixpath.dirname(path):
+        yield path
 
 
 def is_environment(names: Collection[str]) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..core.i18n import _
@@ -42,6 +43,14 @@ _SHELL = re.compile(
     rf"(?P<write>>\s*)?(?:(?<![\w./$}})\"'])|(?<=[\s=][\"']))(?P<path>{_ABOVE})(?![\w.])"
     rf"|dirname\b[^)\n]*\)+\"?/(?P<beside>{_ABOVE})"
     r"|(?<![\w./$}\-])(?P<file>\w[\w./-]*\.\w+)"
+)
+# Configuration files; the number that is read, and the characters of each. A setting is a key with one word, or a word
+# of a list.
+_CONFIGURATIONS = (".yaml", ".yml", ".json", ".toml", ".ini", ".cfg")
+_MOST_CONFIGURATIONS, _LARGEST_CONFIGURATION = 20, 100_000
+_SETTING = re.compile(
+    r"""\s*+(?:-\s++)?+(?:["']?(?P<key>[\w.-]++)["']?\s*+[:=])?+\s*+["']?(?P<value>[^\s"',#\[\]{}]++)["']?"""
+    r"[\s,}\]]*+(?:#.*)?$"
 )
 # The command before a path, or before the expression that makes it.
 _COMMAND = re.compile(r"(?:^|[;&|(])\s*(\w+)\s+[^\s;&|]*$")
@@ -116,6 +125,24 @@ def in_shell(text: str, file: str = "") -> Iterator[NamedPath]:
             names = ("write",) if match["write"] else tuple(before.groups()) if before else ()
             base = posixpath.dirname(file) if match["beside"] else None
             yield NamedPath(match["path"] or match["beside"] or match["file"], place, names, base)
+
+
+def in_configurations(names: Iterable[NamedPath], folder: str) -> Iterator[NamedPath]:
+    """Yield the paths in the configuration files of a folder that code names. May block."""
+    texts = {name.text for name in names if name.is_path and name.text.lower().endswith(_CONFIGURATIONS)}
+    for file in sorted(posixpath.normpath(text) for text in texts)[:_MOST_CONFIGURATIONS]:
+        if file.startswith(("/", "../")):
+            continue
+        try:
+            with open(os.path.join(folder, file), encoding="utf-8", errors="replace") as stream:
+                lines = stream.read(_LARGEST_CONFIGURATION).split("\n")
+        except (OSError, ValueError):
+            continue
+        for number, line in enumerate(lines, 1):
+            match = _SETTING.match(line[:_LONGEST_LINE])
+            if match and "/" in match["value"]:
+                place = _("{file}, line {line}").format(file=file, line=number)
+                yield NamedPath(match["value"], place, tuple(filter(None, [match["key"]])))
 
 
 def _place(module: Module, node: ast.expr) -> str:

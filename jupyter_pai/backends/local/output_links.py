@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Iterator, Sequence
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ...core import contract
@@ -31,18 +32,18 @@ class _Target(NamedTuple):
 
 def make_relative(spec: JobSpec, folder: JobFolder) -> list[str]:
     """Make the links relative, and return the links out of their channel, as ``model/best → /ml/usercode/x``."""
-    roots = _roots(spec, folder)
+    known = roots(spec, folder)
     lost = []
     for channel, path in output_folders(spec, folder).items():
         # The job may have removed the folder, or replaced it by a link.
         with contextlib.suppress(OSError), open_folder(str(folder.channel(channel, path))) as place:
             for name, text in _links(place):
-                target = _target(text, roots)
+                target = _target(text, known)
                 if target is None:
                     continue
                 try:
                     if target.channel == channel:
-                        _replace(place, name, _relative(name, target.names))
+                        _replace(place, name, relative(name, target.names))
                         continue
                 except OSError as error:
                     _log.warning("Cannot make a link in an output of job %s relative: %s", folder.id, error)
@@ -50,7 +51,7 @@ def make_relative(spec: JobSpec, folder: JobFolder) -> list[str]:
     return lost
 
 
-def _roots(spec: JobSpec, folder: JobFolder) -> dict[str, str]:
+def roots(spec: JobSpec, folder: JobFolder) -> dict[str, str]:
     """Return the folders of a job that are known by several paths, with the path of each below ``/ml``. The inner ones
     are first."""
     opt = {f"/opt/ml/{name}": path.removeprefix("/ml/") for name, path in namespaces.opt_ml_links(spec.layout).items()}
@@ -58,18 +59,36 @@ def _roots(spec: JobSpec, folder: JobFolder) -> dict[str, str]:
     return opt | {"/ml": "", f"{job}/ml": "", f"{folder.path}/ml": "", f"{job}/output": "output"}
 
 
-def _target(text: str, roots: dict[str, str]) -> _Target | None:
+def _target(text: str, known: Mapping[str, str]) -> _Target | None:
     """Return the target of a link; None if it is not a path of the job."""
-    for root, path in roots.items():
+    names = _below(text, known)
+    if names is None:
+        return None
+    if names[:1] == ["output"] and len(names) > 1 and ".." not in names[1:3]:
+        return _Target(contract.ALIASES.get(names[1], names[1]), tuple(names[2:]))
+    return _Target()
+
+
+def _below(text: str, known: Mapping[str, str]) -> list[str] | None:
+    """Return the names of a path of the job below ``/ml``; None for other paths."""
+    for root, path in known.items():
         if text == root or text.startswith(f"{root}/"):
-            names = [name for name in f"{path}{text[len(root) :]}".split("/") if name not in ("", ".")]
-            if names[:1] == ["output"] and len(names) > 1 and ".." not in names[1:3]:
-                return _Target(contract.ALIASES.get(names[1], names[1]), tuple(names[2:]))
-            return _Target()
+            return [name for name in f"{path}{text[len(root) :]}".split("/") if name not in ("", ".")]
     return None
 
 
-def _relative(path: str, target: Sequence[str]) -> str:
+def names_of(path: str, text: str, known: Mapping[str, str], above: Sequence[str]) -> list[str]:
+    """Return the names of the target of a link in a folder of a job. `above`: the names of this folder below ``/ml``.
+    Empty for a target outside of the folder."""
+    if not text.startswith("/"):
+        names = posixpath.normpath(posixpath.join(posixpath.dirname(path), text)).split("/")
+    else:
+        full = _below(posixpath.normpath(text), known) or []
+        names = full[len(above) :] if full[: len(above)] == [*above] else []
+    return [] if names[:1] in ([".."], ["."]) else names
+
+
+def relative(path: str, target: Sequence[str]) -> str:
     """Return the text of a link with this path in a channel, to a target there."""
     above, names = path.split("/")[:-1], [*target]
     while above and names and above[0] == names[0]:

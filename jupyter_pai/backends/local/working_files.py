@@ -1,5 +1,6 @@
 """The files that a job writes beside its code: in the folder of the code, and in folders beside that, such as
-``../results``. At its end, they become the output channel `files`, and the links in all outputs are made relative.
+``../results``. At its end, they become the output channel `files`, with the links to them, and the links in all outputs
+are made relative.
 
 Neither the working folder nor the channel is reached by a link: a job in a container could replace folders by links to
 files outside of the container.
@@ -44,7 +45,7 @@ def keep(folder: JobFolder) -> list[str]:
         if contract.FILES in spec.channels and channel and channel.is_dir():
             target_path = str(folder.channel(contract.FILES, channel))
             with open_folder(os.path.realpath(folder.path)) as place, open_folder(target_path) as target:
-                _keep_all(spec, packed, place, target)
+                _keep_all(spec, folder, packed, place, target)
         lost = output_links.make_relative(spec, folder)
         done.write_text(json.dumps(lost), "utf-8")
     except (OSError, ValueError) as error:
@@ -53,10 +54,11 @@ def keep(folder: JobFolder) -> list[str]:
     return lost
 
 
-def _keep_all(spec: JobSpec, packed: Mapping[str, str], place: int, target: int) -> None:
+def _keep_all(spec: JobSpec, folder: JobFolder, packed: Mapping[str, str], place: int, target: int) -> None:
     """Link the files of a job in its open folder `place` into the open channel `target`: the ones in the folder of the
     code, and the ones in folders beside it, under the names that they have there."""
     known: set[str] = set()
+    roots = output_links.roots(spec, folder)
     channels = {*spec.channels, *spec.outputs, *contract.ALIASES, OUTPUT_PARAMETERS}
     # Folder, its name beside the code, packed files, and paths that are not of the job.
     folders: list[tuple[str, str, Mapping[str, str], set[str]]] = [
@@ -67,16 +69,28 @@ def _keep_all(spec: JobSpec, packed: Mapping[str, str], place: int, target: int)
         folders.append(("output", "output/", {}, channels))
     for name, prefix, own, hidden in folders:
         with contextlib.suppress(FileNotFoundError), open_folder(name, below=place) as work:
-            for path in _written(work, own, hidden):
+            links: list[tuple[str, str]] = []
+            places: set[str] = set()
+            for path in _written(work, own, hidden, links):
                 new = prefix + path
-                new = f"{_PARENT}/{new}" if new in known else new
+                if new in known:
+                    new = f"{_PARENT}/{new}"
+                else:
+                    places |= {path, *ignore.parents(path)}
                 known.add(new)
                 _link(path, work, new, target)
+            above = name.split("/")[1:] if name.startswith("ml") else [name]
+            for path, text in links:
+                names = output_links.names_of(path, text, roots, above)
+                if "/".join(names) in places and prefix + path not in known:
+                    _make_link(prefix + path, output_links.relative(path, names), target)
 
 
-def _written(work: int, packed: Mapping[str, str], hidden: Container[str]) -> Iterator[str]:
-    """Yield the paths of new and changed files. Links, `hidden` paths, and names that a submit excludes by default, are
-    skipped."""
+def _written(
+    work: int, packed: Mapping[str, str], hidden: Container[str], links: list[tuple[str, str]]
+) -> Iterator[str]:
+    """Yield the paths of new and changed files, and collect the paths and texts of links. `hidden` paths and names
+    that a submit excludes by default are skipped."""
     waiting = [""]
     while waiting:
         below = waiting.pop()
@@ -90,7 +104,9 @@ def _written(work: int, packed: Mapping[str, str], hidden: Container[str]) -> It
                     path = below + entry.name
                     if path in hidden or ignore.is_excluded(entry.name):
                         continue
-                    if entry.is_dir(follow_symlinks=False):
+                    if entry.is_symlink():
+                        links.append((path, os.readlink(entry.name, dir_fd=folder)))
+                    elif entry.is_dir(follow_symlinks=False):
                         waiting.append(f"{path}/")
                     elif entry.is_file(follow_symlinks=False) and (
                         path not in packed or entry.stat(follow_symlinks=False).st_mtime != archive.MTIME
@@ -116,6 +132,17 @@ def _link(path: str, work: int, new: str, channel: int) -> None:
                 _copy(name, source, target)
     except OSError as error:
         _log.warning("Cannot keep a file that a job wrote: %s", error)
+
+
+def _make_link(path: str, text: str, channel: int) -> None:
+    """Make a link with this text in an open channel."""
+    try:
+        with open_parent(path, below=channel, create=True) as (target, name):
+            with contextlib.suppress(FileNotFoundError):  # Of an earlier job in a shared output folder.
+                os.unlink(name, dir_fd=target)
+            os.symlink(text, name, dir_fd=target)
+    except OSError as error:
+        _log.warning("Cannot keep a link that a job made: %s", error)
 
 
 def _copy(name: str, source: int, target: int) -> None:

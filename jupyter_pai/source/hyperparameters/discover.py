@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import threading
 import tokenize
 from collections.abc import Iterator
@@ -32,6 +33,10 @@ _LONGEST_PATH = 4_000
 # Placeholder for the hyperparameters in a command.
 _MARK = "jupyter-pai-hyperparameters"
 _SEPARATORS = ";&|()<>\n"
+_SHELL = re.compile(r"(?:^|[/ ])(?:ba|da|k|z)?sh\b")
+# The folder of a shell script, and the path of a folder, as scripts write them.
+_OWN_FOLDER = re.compile(r"\$\(\s?dirname\b[^)\n]{0,200}\)|\$\{0%/\*\}")
+_CURRENT_FOLDER = re.compile(r"\$\(\s?cd \"?([^\s\"&;)]{1,200})\"?[^)\n]{0,40}\bpwd\b[^)\n]{0,40}\)")
 _inspecting = threading.Lock()
 
 
@@ -86,7 +91,8 @@ def _inspect(spec: JobSpec) -> tuple[Inspection, tuple[Module, ...]]:
             started.append(options)
         if takes_options and is_closed:
             wrong = dict(hyperparameters.check_values(options, spec.hyperparameters))
-            if not spec.command.strip():  # Our own launch line.
+            # Our own launch line.
+            if not spec.command.strip() and path == posixpath.normpath(spec.entry_point):
                 with suppress(RecursionError, AttributeError, TypeError, ValueError):  # Unusual code is not refused.
                     refused = hyperparameters.refusals(program, options, spec.hyperparameters, spec.args, wrong)
             notes |= dict.fromkeys(text for text in wrong.values() if text not in refused.values())
@@ -148,7 +154,7 @@ class _Code:
     def module(self, path: str) -> Module | None:
         """Return a file as a module; None if it cannot be read, with the error recorded."""
         try:
-            text = self._text(path)
+            text = self.text(path)
             if script.is_large(text):
                 raise SourceError(_("Too much code to inspect."))
             module = hyperparameters.parse(text, path)
@@ -165,7 +171,12 @@ class _Code:
         self.modules[path] = module
         return module
 
-    def _text(self, path: str) -> str:
+    def text(self, path: str) -> str:
+        """Return the text of a file, as Python code if it is a notebook.
+
+        Raises:
+            BadInput, OSError, SyntaxError, ValueError: if it cannot be read.
+        """
         if path not in self.files:
             file = Path(self.folder, path)
             self._count(file.stat().st_size if file.suffix != ".ipynb" else 0)
@@ -222,17 +233,35 @@ def _scripts(spec: JobSpec, code: _Code) -> Iterator[tuple[str, bool]]:
         with suppress(UsageError):  # The submit reports it.
             runs = interpreter_of(spec.source.folder, path, spec.source.files)
         is_python = path.endswith(".py") if not runs else runs.startswith("python")
-        if (is_python or path.endswith(".ipynb")) and code.has(path):
+        if not code.has(path):
+            return
+        if is_python or path.endswith(".ipynb"):
             yield path, is_python  # Notebooks accept any name.
+        elif not runs or _SHELL.search(runs):
+            yield from _started(_shell_text(path, code), ["", posixpath.dirname(path)], code)
         return
-    place, left = "", _MOST_WORDS
-    for words in _commands(contract.expand_user_args(spec.command, {_MARK: ""})):
+    yield from _started(contract.expand_user_args(spec.command, {_MARK: ""}), [""], code)
+
+
+def _shell_text(path: str, code: _Code) -> str:
+    """Return a shell script with its own folder in place of the expressions for it; empty if it cannot be read."""
+    with suppress(BadInput, OSError, SyntaxError, ValueError):
+        text = _OWN_FOLDER.sub(lambda _match: posixpath.dirname(path) or ".", code.text(path))
+        return _CURRENT_FOLDER.sub(r"\1", text)
+    return ""
+
+
+def _started(text: str, places: list[str], code: _Code) -> Iterator[tuple[str, bool]]:
+    """Yield the scripts that a shell command starts, and whether with the hyperparameters. `places`: the folders in
+    which it may run."""
+    left = _MOST_WORDS
+    for words in _commands(text):
         if words[0] == "cd" and len(words) > 1:
-            place = posixpath.normpath(posixpath.join(place, words[1]))
-        elif path := _script_of(words[:_MOST_WORDS], place, code):
-            yield path, f"--{_MARK}" in words and path.endswith(".py")
+            places = [posixpath.normpath(posixpath.join(place, words[1])) for place in places]
+        elif path := next(filter(None, (_script_of(words[:_MOST_WORDS], place, code) for place in places)), ""):
+            yield path, path.endswith(".py") and not {f"--{_MARK}", "$@"}.isdisjoint(words)
         left -= len(words)
-        if left <= 0 or len(place) > _LONGEST_PATH:
+        if left <= 0 or max(map(len, places)) > _LONGEST_PATH:
             return
 
 
@@ -252,8 +281,9 @@ def _script_of(words: list[str], place: str, code: _Code) -> str:
             if code.has(path):
                 return path
         if word == "-m" and number + 1 < len(words):
-            inner = posixpath.join(place, words[number + 1].replace(".", "/"))
-            for path in (f"{inner}.py", f"{inner}/__main__.py"):
-                if code.has(posixpath.normpath(path)):
-                    return posixpath.normpath(path)
+            for root in (place, *code.roots):
+                inner = posixpath.join(root, words[number + 1].replace(".", "/"))
+                for path in (f"{inner}.py", f"{inner}/__main__.py"):
+                    if code.has(posixpath.normpath(path)):
+                        return posixpath.normpath(path)
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,25 @@ def test_files_in_folders_beside_the_code_are_kept_under_their_names(engine: Emb
         b"other\n",
     )
     assert [file["path"] for file in job.files("model")] == ["m"]
+
+
+def test_links_to_kept_files_are_kept(engine: EmbeddedClient, code: Path, tmp_path: Path) -> None:
+    command = """
+    mkdir -p out/step_2 ../results/a; echo 1 > out/step_2/w; echo 2 > ../results/a/b; ln -s a ../results/last
+    ln -s $PWD/out/step_2 out/LATEST; ln -s $(pwd -P)/out/step_2/w best; ln -s ../out/step_2/w out/again
+    ln -s unread.txt packed; ln -s ../../output/model out/away; ln -s /etc/hostname foreign; ln -s nowhere out/broken
+    """
+    job = submit(engine, command, code).wait()
+    channel = Path(job.outputs["files"].removeprefix("file://"))
+    links = {str(path.relative_to(channel)): os.readlink(path) for path in channel.rglob("*") if path.is_symlink()}
+    assert links == {
+        "out/LATEST": "step_2",
+        "best": "out/step_2/w",
+        "out/again": "step_2/w",
+        "results/last": "a",
+    }
+    copy = job.download("files", tmp_path / "copy")
+    assert (copy / "out/LATEST/w").read_text() == (copy / "best").read_text() == "1\n"
 
 
 def test_stopped_job_keeps_its_files(engine: EmbeddedClient, code: Path) -> None:

@@ -90,6 +90,24 @@ def test_new_and_changed_files_are_kept(work: Path, shell: str) -> None:
     assert kept(work) == {"model.npz": 2, "sub/config.json": 8, "a b/c/图.png": 3, ".env.example": 0}
 
 
+@pytest.mark.parametrize("shell", ["/bin/dash", "/bin/bash", "/bin/bash --posix"])
+def test_links_to_kept_files_are_kept(work: Path, shell: str) -> None:
+    (work / "old").symlink_to("train.py")
+    command = (
+        "mkdir -p out/step_2; echo 1 > out/step_2/w; cd out; ln -s step_2 LATEST; "
+        f"ln -s ../../out/step_2/w step_2/again; ln -s {work}/out/step_2/w best; "
+        "ln -s ../../kept away; ln -s /etc etc; ln -s ../train.py code; ln -s nowhere no"
+    )
+    assert run(work, command, shell) == (0, "")
+    folder = work.with_name("kept")
+    links = {str(path.relative_to(folder)): os.readlink(path) for path in folder.rglob("*") if path.is_symlink()}
+    assert links == {
+        "out/LATEST": "step_2",
+        "out/step_2/again": "../../out/step_2/w",
+        "out/best": f"{work}/out/step_2/w",
+    }
+
+
 def test_shell_and_tar_suffice(work: Path, bare: str) -> None:
     command = "echo 1 > a; printf 22 > 'b c'; exit 3"
     assert run(work, command, path=bare, most=2) == (3, "too large: b c\n")

@@ -15,9 +15,9 @@ PART = Path(launcher.__file__).with_name("script") / "output_links.sh"
 SAY = 'say() {\n  echo "$1"\n}\n'
 
 
-def run(ml: Path, *channels: str, shell: str = "/bin/sh", output: str = "") -> str:
+def run(ml: Path, *channels: str, shell: str = "/bin/sh", output: str = "", kept: str = "") -> str:
     """Run the part for pairs of a channel and its folder. Return its output."""
-    variables = {"pai_ml": str(ml), "pai_output": output, "pai_lost_links": "lost:"}
+    variables = {"pai_ml": str(ml), "pai_output": output, "pai_kept": kept, "pai_lost_links": "lost:"}
     lines = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
     script = "\n".join([*lines, SAY, PART.read_text("utf-8"), f"make_all_relative {shlex.join(channels)}"])
     done = subprocess.run([shell, "-c", script], capture_output=True, text=True, check=True)
@@ -66,6 +66,16 @@ def test_link_out_of_its_channel_is_named(ml: Path, text: str) -> None:
     (ml / "output/model/best").symlink_to(text)
     assert run(ml, "model", "", "checkpoints", "") == f"lost: model/best → {text}\n"
     assert os.readlink(ml / "output/model/best") == text
+
+
+@pytest.mark.parametrize("rank", ["", "/worker-2"])
+def test_link_to_the_folder_of_the_code_is_relative_among_its_files(ml: Path, rank: str) -> None:
+    folder = ml / f"output/files{rank}"
+    (folder / "out").mkdir(parents=True)
+    for n, text in enumerate(("/ml/usercode/out/step_2", "/ml/code/out/step_2", f"{Path.cwd()}/out/step_2")):
+        (folder / f"out/{n}").symlink_to(text)
+    assert run(ml, "files", "", kept=str(folder)) == ""
+    assert [os.readlink(folder / f"out/{n}") for n in range(3)] == ["step_2"] * 3
 
 
 def test_older_name_of_a_channel(ml: Path) -> None:

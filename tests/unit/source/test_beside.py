@@ -40,6 +40,14 @@ def noted(spec: JobSpec) -> list[str]:
     return [note.split("`")[3] for note in notes]
 
 
+def test_paths_in_a_configuration_file_and_in_scripts_of_a_shell_script_are_asked_about(zoo: Path) -> None:
+    (zoo / "scripts/own.yaml").write_text("train:\n  data: ../data/x.csv\n")
+    (zoo / "scripts/train.sh").write_text("python train.py\n")
+    spec = spec_of(zoo / "scripts", "import yaml\nyaml.safe_load(open('own.yaml'))\nopen('../root.yaml')")
+    assert asked(spec) == ["../root.yaml", "../data/x.csv"]
+    assert asked(spec.model_copy(update={"entry_point": "train.sh"})) == ["../root.yaml", "../data/x.csv"]
+
+
 HERE = "import os, pathlib\nfrom pathlib import Path\nHERE = os.path.dirname(os.path.abspath(__file__))\n"
 ROOT = "from pathlib import Path\nROOT = Path(__file__).resolve().parent.parent\n"
 

@@ -88,6 +88,33 @@ def test_entry_point_is_read_if_its_first_line_runs_python(folder: Path) -> None
     assert look(folder, entry_point="fit.py").files == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "result", "gets"),
+    [
+        ('#!/bin/bash\nset -e\npython train.py "$@"\n', ["train"], True),
+        ("#!/bin/sh\npython train.py --train 3\n", ["train"], False),
+        ('#!/usr/bin/env bash\ncd "$(dirname "$0")/.."\npython train.py $@\n', ["train"], True),
+        ('#!/bin/bash\ncd $(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)\nexec python fit.py "$@"\n', ["sub-fit"], True),
+        ('#!/bin/bash\npython fit.py "$@"\n', ["sub-fit"], True),
+        ('#!/bin/bash\nPYTHONPATH=src python -m lib.fit "$@"\n', ["lib"], True),
+        ("#!/usr/bin/perl\nsystem('python train.py')\n", [], False),
+        ("#!/bin/bash\n" + "$(dirname $(cd " * 10_000, [], False),
+    ],
+)
+def test_scripts_started_by_a_shell_script_are_read(code: Path, text: str, result: list[str], gets: bool) -> None:
+    (code / "sub/run.sh").write_text(text)
+    (code / "pyproject.toml").write_text("")
+    script(code, PARSER.format(name="lib"), "src/lib/fit.py")
+    looked = look(code, entry_point="sub/run.sh", hyperparameters={"nonsense": "1"})
+    assert (names(looked), looked.closed, bool(looked.notes), looked.refused) == (result, gets, gets, {})
+
+
+def test_shell_script_passes_several_words(code: Path) -> None:
+    script(code, "import argparse\nargparse.ArgumentParser().add_argument('--layers', nargs='+')")
+    (code / "run.sh").write_text('python train.py "$@"\n')
+    assert look(code, entry_point="run.sh").nargs == {"layers": "+"}
+
+
 def test_local_modules_imported_by_the_script_are_read(folder: Path) -> None:
     script(folder, "from . import nothing\nimport numpy, options\nfrom lib.more import get\nfrom lib import sub\n")
     script(folder, "import argparse, train\nWIDTH = 3\n", "options.py")

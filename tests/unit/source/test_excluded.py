@@ -20,10 +20,14 @@ def project(folder: Path, code: str, ignored: str = "data/\noutputs/\n*.bin\n", 
     return pack.scan(Source(folder=str(folder)), 10**9)
 
 
+def spec_of(folder: Path, **hyperparameters: str) -> JobSpec:
+    source = Source(folder=str(folder))
+    return JobSpec(name="a", entry_point="train.py", source=source, hyperparameters=hyperparameters)
+
+
 def asked(folder: Path, code: str, ignored: str = "data/\noutputs/\n*.bin\n", **hyperparameters: str) -> list[str]:
     manifest = project(folder, code, ignored)
-    spec = JobSpec(name="a", entry_point="train.py", source=Source(folder=str(folder)), hyperparameters=hyperparameters)
-    questions = excluded.questions(manifest, inspect_modules(spec)[1], hyperparameters)
+    questions = excluded.questions(manifest, inspect_modules(spec_of(folder, **hyperparameters))[1], hyperparameters)
     return [question.split("`")[1] for question in questions]
 
 
@@ -45,6 +49,30 @@ def asked(folder: Path, code: str, ignored: str = "data/\noutputs/\n*.bin\n", **
 )
 def test_code_that_reads_an_excluded_path_is_asked_about(folder: Path, code: str) -> None:
     assert len(asked(folder, code)) == 1
+
+
+CONFIGURED = "import yaml\nyaml.safe_load(open('config.yaml'))"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "lr: 1\ndata: data/train.csv  # the points\n",
+        "train:\n  files:\n  - 'data/train.csv'\n",
+        '{"lr": 1,\n "data": "data/train.csv"}',
+        "[data]\npath = data/train.csv\n",
+    ],
+)
+def test_path_in_a_configuration_file_that_the_code_reads_is_asked_about(folder: Path, text: str) -> None:
+    manifest = project(folder, CONFIGURED, **{"config.yaml": text, "unread.yaml": "data: weights.bin/x"})
+    (question,) = excluded.questions(manifest, inspect_modules(spec_of(folder))[1], {})
+    assert "`data/train.csv` (config.yaml, line " in question
+
+
+@pytest.mark.parametrize("text", ["out: data/new", "data: 3", " " * 100_000 + "[", "a" * 100_000, "\0: data/train.csv"])
+def test_results_and_other_texts_in_a_configuration_file_are_not_asked_about(folder: Path, text: str) -> None:
+    manifest = project(folder, CONFIGURED, **{"config.yaml": text})
+    assert excluded.questions(manifest, inspect_modules(spec_of(folder))[1], {}) == ()
 
 
 @pytest.mark.parametrize(

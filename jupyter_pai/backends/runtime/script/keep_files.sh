@@ -1,23 +1,38 @@
 # Functions that copy the files written in the working folder, and in new folders beside it, to "$pai_kept": `keep` at
 # the end, and `follow`, which copies TensorBoard event files while the command runs. Set before: pai_most (bytes),
-# pai_never and pai_allowed (patterns of names), pai_too_large and pai_taken (messages). Need a shell and `tar`; use `ls`
-# and `mkdir` if they exist.
+# pai_never and pai_allowed (patterns of names), pai_too_large and pai_taken (messages). Need a shell and `tar`; use `ls`,
+# `mkdir` and `readlink` if they exist.
 pai_known='' pai_line_end='
 '
 
-# Packed files are older than the shell, as `tar` restores their times. The names of all others are in "$pai_before".
+# Packed files are older than the shell, as `tar` restores their times. The names of all others are in "$pai_before". A
+# link is as old as its target.
 written() {
   for pai_file in "$1"/* "$1"/.[!.]* "$1"/..?*; do
     eval "case \${pai_file##*/} in $pai_allowed) ;; $pai_never) continue ;; esac"
     case $pai_line_end$pai_known in *"$pai_line_end$pai_file$pai_line_end"*) continue ;; esac
     if [ -h "$pai_file" ]; then
-      continue
+      leads_inside "$pai_file" || continue
     elif [ -d "$pai_file" ]; then
       [ -e "$pai_file/pyvenv.cfg" ] || [ -d "$pai_file/conda-meta" ] || is_mount "$PWD/${pai_file#./}" || written "$pai_file"
-    elif [ -f "$pai_file" ] && [ "$pai_file" -nt /bin/sh ]; then
-      case $pai_file in *"$pai_line_end"* | *\\*) ;; *) printf '%s\n' "$pai_file" ;; esac
+      continue
+    elif [ ! -f "$pai_file" ]; then
+      continue
     fi
+    [ "$pai_file" -nt /bin/sh ] || continue
+    case $pai_file in *"$pai_line_end"* | *\\*) ;; *) printf '%s\n' "$pai_file" ;; esac
   done
+}
+
+# Whether a path is a link to a path in the same folder of the job.
+leads_inside() { # path that begins with ./
+  [ -h "$1" ] && pai_text=$(readlink "$1") || return
+  case $pai_text in "$PWD"/* | /ml/usercode/* | /ml/code/*) return 0 ;; /*) return 1 ;; esac
+  pai_above=${1#./}
+  while case $pai_text in ../*) ;; *) false ;; esac do
+    case $pai_above in */*) pai_text=${pai_text#../} pai_above=${pai_above#*/} ;; *) return 1 ;; esac
+  done
+  case /$pai_text/ in */../*) return 1 ;; esac
 }
 
 # The entries of the folder around the working folder, if that folder is only the job's.

@@ -23,6 +23,8 @@ relink() { # as above; fails if the link cannot be kept
     "${pai_output:-/ml/output}"/*) pai_target=${pai_target#"$pai_output/"} ;;
     /opt/ml/output/*) pai_target=${pai_target#/opt/ml/output/} ;;
     /opt/ml/model/*) pai_target=${pai_target#/opt/ml/} ;;
+    "$PWD"/*) pai_target=files${pai_kept##*/files}/${pai_target#"$PWD"/} ;;
+    /ml/usercode/* | /ml/code/*) pai_target=${pai_target#/ml/} && pai_target=files${pai_kept##*/files}/${pai_target#*/} ;;
     /ml/* | "${pai_ml:-/ml}"/* | /opt/ml/*) return 1 ;;
     *) return 0 ;;
   esac
