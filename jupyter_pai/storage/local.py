@@ -355,6 +355,8 @@ def _entry(top: str, place: int, path: str, entry: os.DirEntry[str], name: str =
         yield _file(path, status)
     elif name.endswith("/"):
         yield File(name, 0, status.st_mtime)
+    elif stat.S_ISDIR(status.st_mode) and not inner:
+        return  # It was a link when the folder was read.
     elif stat.S_ISDIR(status.st_mode):
         link = os.path.relpath(inner, os.path.dirname(path) or ".")
         yield File(path, 0, status.st_mtime, _("a link to a folder"), link=link)

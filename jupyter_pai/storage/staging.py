@@ -134,7 +134,9 @@ def check_targets(folder: Path, paths: Sequence[str], *, overwrite: bool = False
                 fix=_("Choose another folder."),
             )
     for parent in {(top / path).parent for path in paths}:
-        if not Path(os.path.realpath(parent)).is_relative_to(top):
+        with write_errors(folder):  # A job may exchange folders and links meanwhile.
+            is_inside = Path(os.path.realpath(parent)).is_relative_to(top)
+        if not is_inside:
             raise Conflict(
                 _("{file} is a link that leads out of {folder}.").format(file=parent, folder=folder),
                 fix=_("Choose another folder."),
