@@ -124,7 +124,7 @@ def _compute(spec: JobSpec, options: PaiOptions) -> dict[str, Any]:
         amounts = {
             "CPU": share.cpu,
             "Memory": share.memory,
-            "GPU": share.gpu,
+            "GPU": share.gpu or "0",  # PAI's SDK cannot list a job without it.
             "GPUType": share.gpu_type,
             "SharedMemory": share.shared_memory,
         }

@@ -153,7 +153,7 @@ def test_sizes_become_the_share_of_a_quota(engine: EmbeddedClient, pai: StandIn)
     }
     share = {"cpu": 4, "memory": 8}
     job = submit(engine, "true", profile="pai", options={"resource_id": "quota1stand", "instance_spec": share}, cpu=1)
-    assert compute_of_last_job(pai)["InstanceSpec"] == {"CPU": "4", "Memory": "8"}
+    assert compute_of_last_job(pai)["InstanceSpec"] == {"CPU": "4", "Memory": "8", "GPU": "0"}
     assert any("options.instance_spec is" in note for note in job.info["notes"])
     with pytest.raises(SpecError, match="the memory of each instance") as caught:
         submit(engine, "true", profile="pai", options={"resource_id": "quota1stand"}, gpu=1)

@@ -107,7 +107,7 @@ def test_quota_options_become_request_fields(engine: EmbeddedClient, pai: StandI
     assert body["ComputeResource"] == {
         "ResourceId": "quota1stand",
         "InstanceCount": 2,
-        "InstanceSpec": {"CPU": "2", "Memory": "4", "SharedMemory": "1"},
+        "InstanceSpec": {"CPU": "2", "Memory": "4", "GPU": "0", "SharedMemory": "1"},
         "UseSpotInstance": True,
     }
     assert body["Priority"] == 7
