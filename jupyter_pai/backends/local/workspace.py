@@ -294,7 +294,7 @@ _TRAVELS_WITH_NOTEBOOKS = (
         f"backends/runtime/{name}.py"
         for name in ("run_notebook", "notebook_client", "executed_notebook", "kernel", "parameters")
     ),
-    "core/secret_filter.py",
+    *("core/secret_filter.py", "source/jupyter_pai_shell.py"),
 )
 # Requirements of notebook jobs for other interpreters.
 _FOR_NOTEBOOKS = ("nbclient", "ipykernel", "nbconvert")

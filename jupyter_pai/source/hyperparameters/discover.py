@@ -77,10 +77,11 @@ def _inspect(spec: JobSpec) -> tuple[Inspection, tuple[Module, ...]]:
     started: list[list[Hyperparameter]] = []
     for path, takes_options in dict.fromkeys(_scripts(spec, code)):
         program, options, is_closed = _declared(path, code)
+        # Hyperparameters replace the values of a notebook's parameters cell.
+        is_set = spec.runs_notebook or script.sets_parameters(code.files.get(path, ""))
         for option in options:
-            # Hyperparameters replace the values of a notebook's parameters cell.
-            is_set = option.origin == "cell" and spec.runs_notebook
-            declared.setdefault(option.name, replace(option, form="option") if is_set else option)
+            is_option = is_set and option.origin == "cell"
+            declared.setdefault(option.name, replace(option, form="option") if is_option else option)
         if takes_options:
             closed.append(is_closed)
             started.append(options)

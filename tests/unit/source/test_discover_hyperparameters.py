@@ -116,8 +116,8 @@ def test_cell_script_overrides_the_file_in_the_folder(folder: Path) -> None:
 def test_parameters_cells_are_kept_in_scripts(folder: Path) -> None:
     cells = [CodeCell("a", "x = 1"), CodeCell("b", "lr = 0.1  # rate", ("parameters",)), CodeCell("c", "y = 2", ("z",))]
     result = look(folder, entry_point="a.py", files={"a.py": scripts.from_cells(cells).text})
-    assert [(one.name, one.default, one.help, one.origin) for one in result.hyperparameters] == [
-        ("lr", "0.1", "rate", "cell")
+    assert [(one.name, one.default, one.help, one.origin, one.form) for one in result.hyperparameters] == [
+        ("lr", "0.1", "rate", "cell", "option")
     ]
     made = scripts.from_cell("y = lr", [CodeCell("b", "lr = 0.1", ("pai", "parameters"))])
     assert names(look(folder, entry_point="a.py", files={"a.py": made.text})) == ["lr"]
