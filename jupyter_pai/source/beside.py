@@ -253,11 +253,11 @@ def _modules(spec: JobSpec, modules: Iterable[Module]) -> Iterator[_Outside]:
         pass
     roots = [root / place for place in import_paths.roots(pyproject)]
     for module in modules:
-        heads = {name.split(".")[0] for name in module.imported if not name.startswith(".")}
-        for head in sorted(heads - {name.split(".")[0] for name in module.paths}):
+        heads = {name.split(".")[0]: line for name, line in module.imported.items() if not name.startswith(".")}
+        for head in sorted(heads.keys() - {name.split(".")[0] for name in module.paths}):
             places = (place / f"{head}{end}" for place in roots for end in ("/__init__.py", ".py"))
             if path := next((place for place in places if place.is_file() and not place.is_relative_to(folder)), None):
-                yield _Outside(NamedPath(head, module.file, ()), str(path), is_module=True)
+                yield _Outside(NamedPath(head, module.place(heads[head]), ()), str(path), is_module=True)
 
 
 def _parent(folder: str, paths: Sequence[str]) -> str:

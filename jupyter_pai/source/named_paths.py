@@ -94,13 +94,13 @@ def in_module(module: Module, given: Mapping[str, str]) -> Iterator[NamedPath]:
     while waiting:
         node, names, is_part = waiting.pop()
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield NamedPath(node.value, _place(module, node), names, is_part=is_part)
+            yield NamedPath(node.value, module.place(node.lineno), names, is_part=is_part)
         elif not is_part and isinstance(node, ast.expr) and _joins(node):
             is_part = True
             if value := _value(node, module, [_MOST_PARTS]):
                 base = posixpath.dirname(module.file) if value[0] else None
                 text = posixpath.normpath(value[1])
-                yield NamedPath(text, _place(module, node), (*names, "path"), base, is_joined=True)
+                yield NamedPath(text, module.place(node.lineno), (*names, "path"), base, is_joined=True)
         waiting += [(child, (*names, *more), is_part) for child, more in _children(node, given)]
 
 
@@ -116,10 +116,6 @@ def in_shell(text: str, file: str = "") -> Iterator[NamedPath]:
             names = ("write",) if match["write"] else tuple(before.groups()) if before else ()
             base = posixpath.dirname(file) if match["beside"] else None
             yield NamedPath(match["path"] or match["beside"] or match["file"], place, names, base)
-
-
-def _place(module: Module, node: ast.expr) -> str:
-    return _("{file}, line {line}").format(file=module.file, line=node.lineno)
 
 
 def _joins(node: ast.expr) -> bool:

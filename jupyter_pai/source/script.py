@@ -28,6 +28,9 @@ _OPTION = re.compile(r"""["']--([^\W\d][\w-]*)""")
 
 # The first line of the script of a cell ends with it.
 HEADER = "# %%pai_train"
+# The comments above the cells of a notebook, and above a submitted cell that others precede.
+_HEAD = re.compile(r"# \[(\d+)\](?: tags=\[.*\])?")
+_OWN = "# %%"
 # The module that scripts take the parts of a kernel from, packed beside them.
 _SHELL = "jupyter_pai_shell"
 _IMPORT = f"from {_SHELL} import "
@@ -74,7 +77,7 @@ def from_cell(code: str, before: Sequence[CodeCell] = ()) -> Script:
     Raises:
         NotebookError: if a script cannot do what a kernel does, or if the cell uses undefined names.
     """
-    parts = [*_parts(before), _Part("# %%" * bool(before), CodeCell("", code), first_line=2)]
+    parts = [*_parts(before), _Part(_OWN * bool(before), CodeCell("", code), first_line=2)]
     made = _Parts(parts)
     missing = {} if made.has_unknown_names else made.missing
     if missing:
@@ -120,6 +123,18 @@ def readable(cells: Sequence[CodeCell]) -> str:
 def readable_text(text: str) -> str:
     """Return the code of a script for its analysis."""
     return expanded(text) if _IMPORT in text.partition("\n")[0] else text
+
+
+def heads(text: str) -> list[tuple[int, int]]:
+    """Return the line above each cell in the code of a notebook, with the number of the cell; 0 for a submitted cell.
+    Empty for other code."""
+    lines = text.split("\n")
+    found = [(line, int(match[1])) for line, words in enumerate(lines, 1) if (match := _HEAD.fullmatch(words))]
+    if not found or found[0][0] > 2:
+        return []
+    if lines[0].endswith(HEADER) and _OWN in lines[found[-1][0] :]:
+        found.append((lines.index(_OWN, found[-1][0]) + 1, 0))
+    return found
 
 
 def sets_parameters(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from jupyter_pai.jobs.spec import JobSpec, Source
-from jupyter_pai.source import beside, excluded, pack
+from jupyter_pai.source import beside, excluded, notebook, pack, script
 from jupyter_pai.source.hyperparameters.discover import inspect_modules
 
 
@@ -147,6 +148,44 @@ def test_question_has_the_options_and_the_fixes(zoo: Path) -> None:
         "source.files": {"scripts/train.py": ""},
         "command": "cd scripts && a",
     }
+
+
+def test_place_in_a_notebook_is_a_cell_with_its_line(zoo: Path) -> None:
+    folder = zoo / "scripts"
+    code = "import os, pandas\npandas.read_csv('../data/x.csv')\n"
+    cells = [("markdown", "# Title"), ("code", "%matplotlib inline"), ("markdown", ""), ("code", code)]
+    saved = [{"cell_type": kind, "source": text, "metadata": {}} for kind, text in cells]
+    (folder / "a.ipynb").write_text(json.dumps({"cells": saved, "metadata": {}, "nbformat": 4}))
+    (zoo / "pyproject.toml").touch()
+    (zoo / "src").mkdir()
+    (zoo / "src/own.py").touch()
+    read = notebook.read(folder / "a.ipynb")
+    above = [*read, notebook.CodeCell("", "1 / 0", (notebook.SKIPPED,))]
+    places = {
+        "a.ipynb": None,
+        "a.py": script.from_cells(above, changes_folder=True).text,
+        "b.py": script.from_cell("x = 1\n", above).text,
+        "c.py": script.from_cell(code, above[:1]).text,
+        "d.py": script.from_cell(code).text,
+        "e.py": f"# [1] A comment.\n{code}",
+    }
+    found = {}
+    for name, text in places.items():
+        files = {} if text is None else {name: text}
+        spec = JobSpec(name="a", entry_point=name, source=Source(folder=str(folder), files=files))
+        (question,), _notes = beside.questions(spec, inspect_modules(spec)[1])
+        found[name] = question.text.partition("(")[2].partition(")")[0]
+    assert found == {
+        "a.ipynb": "a.ipynb, cell 2, line 2",
+        "a.py": "a.py, cell 2, line 2",
+        "b.py": "b.py, cell 2, line 2",
+        "c.py": "c.py, line 3",
+        "d.py": "d.py, line 3",
+        "e.py": "e.py, line 3",
+    }
+    spec = spec_of(folder, "", "a.ipynb")
+    (folder / "a.ipynb").write_text(json.dumps({"cells": [*saved, saved[3] | {"source": "\nfrom own import x"}]}))
+    assert "imports `own` (a.ipynb, cell 3, line 2)" in beside.questions(spec, inspect_modules(spec)[1])[0][1].text
 
 
 def test_requirements_beside_the_script_are_noted(zoo: Path) -> None:
