@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from jupyter_pai.jobs.spec import JobSpec, Source
 from jupyter_pai.source import beside, excluded, notebook, pack, script
 from jupyter_pai.source.hyperparameters.discover import inspect_modules
+
+PROJECT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -148,6 +151,45 @@ def test_question_has_the_options_and_the_fixes(zoo: Path) -> None:
         "source.files": {"scripts/train.py": ""},
         "command": "cd scripts && a",
     }
+
+
+@pytest.mark.parametrize(
+    ("code", "path"),
+    [
+        ("import pandas\npandas.read_csv('{root}/README.md')", "{root}/README.md"),
+        ("import glob\nglob.glob('{root}/docs/*.md')", "{root}/docs/*.md"),
+        ("import os\nopen(os.path.join('{root}', 'docs', 'contract.md'))", "{root}/docs/contract.md"),
+        ("name = 'x'\nopen(f'{root}/docs/{{name}}.md')", "{root}/docs/"),
+        ("import os, pandas\npandas.read_csv(os.path.expanduser('~/docs/contract.md'))", "~/docs/contract.md"),
+    ],
+)
+def test_path_that_only_this_machine_has_is_asked_about(
+    zoo: Path, monkeypatch: pytest.MonkeyPatch, code: str, path: str
+) -> None:
+    monkeypatch.setenv("HOME", str(PROJECT))
+    path = path.format(root=PROJECT)
+    spec = spec_of(zoo, code.format(root=PROJECT))
+    (question,), notes = beside.questions(spec, inspect_modules(spec)[1], sees=lambda place: False)
+    place = question.text.partition("(")[2].partition(")")[0]
+    assert question.text == f"The code names `{path}` ({place}), a path of this machine that the job does not have."
+    (fix,) = question.fixes
+    ((field, given),) = fix.changes.items()
+    word = f"{field.removeprefix('inputs.')}={given.rstrip('/')}"
+    assert f"To pass it as an input: --input {word}. The code finds it at $PAI_INPUT_" in question.question
+    assert "--source" not in question.question
+    assert (notes, asked(spec)) == ((), [])
+    taken = spec.model_copy(update={"inputs": {question.channel: given}})
+    assert beside.questions(taken, inspect_modules(spec)[1], sees=lambda place: False) == ((), ())
+
+
+def test_paths_of_the_system_are_not_asked_about(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", f"{PROJECT}/docs")
+    places = ["/usr/bin/env", "/etc/hosts", "/tmp", sys.executable, f"{PROJECT}/docs", str(PROJECT), "/none/a", "/"]
+    code = "\n".join(f"open({place!r})" for place in places)
+    code += f"\nimport os\nos.path.exists('{PROJECT}/README.md')\nopen('{PROJECT}/README.md', 'w')\n"
+    spec = spec_of(zoo, code, hyperparameters={"data": f"{PROJECT}/tests"}, args=(f"--out={PROJECT}/tests",))
+    questions, _notes = beside.questions(spec, inspect_modules(spec)[1], sees=lambda place: False)
+    assert [one.text.split("(")[1].split(")")[0] for one in questions] == ["hyperparameter `data`"]
 
 
 def test_place_in_a_notebook_is_a_cell_with_its_line(zoo: Path) -> None:
