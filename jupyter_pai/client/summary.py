@@ -13,7 +13,7 @@ from typing import Any
 
 from ..core.errors import JobFailed
 from ..core.i18n import _, ngettext
-from ..core.text import plain, printable
+from ..core.text import plain, printable, show_size
 
 MIME_TYPE = "application/vnd.jupyter-pai.job+json"
 _BARS = "▁▂▃▄▅▆▇█"
@@ -64,6 +64,13 @@ def line(job: Mapping[str, Any]) -> str:
         job.get("reason"),
     )
     return plain(f"<{job['id']} {', '.join(part for part in parts if part)}>")
+
+
+def packed(job: Mapping[str, Any]) -> str:
+    """Return the line that names the packed folder of a job, with its files; empty without a folder."""
+    folder, files = job["spec"]["source"]["folder"], job["source_files"]
+    text = ngettext("Packed {folder}: {n} file, {size}", "Packed {folder}: {n} files, {size}", files)
+    return text.format(folder=folder, n=files, size=show_size(job["source_bytes"])) if folder else ""
 
 
 def _limit(job: Mapping[str, Any]) -> str:

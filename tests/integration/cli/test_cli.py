@@ -162,7 +162,7 @@ def test_exit_code_is_3_for_an_unusable_state_folder(cli: Cli, home: Home) -> No
 def test_detached_jobs_are_found_by_name_and_prefix(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
     done = cli("submit", "--command", "echo one; echo two", "--name", "mine")
-    assert done.returncode == 0
+    assert (done.returncode, done.stderr) == (0, f"Packed {folder}: 1 file, 0 B\n")
     job_id = done.stdout.split()[0].removeprefix("<")
     assert f"jupyter pai stop {job_id}" in done.stdout
     assert cli("logs", "mine", "--follow").stdout == "one\ntwo\n"
