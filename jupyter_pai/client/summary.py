@@ -247,6 +247,8 @@ def mime_bundle(view: View) -> dict[str, Any]:
 def hyperparameter(definition: Mapping[str, Any]) -> tuple[str, ...]:
     """Return a declared hyperparameter as a row: name, type, default, choices, option, source line, help."""
     name, minimum, maximum = (definition[key] or "" for key in ("name", "minimum", "maximum"))
+    file, cell, line = (definition[key] for key in ("file", "cell", "line"))
+    place = _("{path}, cell {cell}, line {line}").format(path=file, cell=cell, line=line) if cell else f"{file}:{line}"
     number_range = f"{minimum}…{maximum}" if minimum or maximum else ""
     forms = {"option": f"--hp {name}=", "flag": f"--{name}", "argument": name.upper(), "short": f"-{name}"}
     return (
@@ -255,7 +257,7 @@ def hyperparameter(definition: Mapping[str, Any]) -> tuple[str, ...]:
         _("(required)") if definition["required"] else _shorten(definition["default"] or ""),
         _shorten(", ".join(definition["choices"]) or number_range),
         forms.get(definition["form"], ""),
-        f"{definition['file']}:{definition['line']} ({definition['origin']})",
+        f"{place} ({definition['origin']})",
         _shorten(definition["help"]),
     )
 

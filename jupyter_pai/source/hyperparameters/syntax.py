@@ -101,14 +101,19 @@ class Module:
     def _cells(self) -> list[tuple[int, int]]:
         return script.heads(self.text)
 
-    def place(self, line: int) -> str:
-        """Return the file with a line, in the code of a notebook with the cell and its line."""
+    def at(self, line: int) -> tuple[int, int]:
+        """Return the cell of a line in the code of a notebook, and the line there; 0 and the line for other code."""
         above = bisect_left(self._cells, (line,)) - 1
         head, cell = self._cells[above] if above >= 0 else (0, 0)
-        if cell:
-            return _("{path}, cell {cell}, line {line}").format(path=self.file, cell=cell, line=line - head)
         # The first line of a submitted cell is that of its magic.
-        return _("{file}, line {line}").format(file=self.file, line=line - head + bool(head))
+        return cell, line - head + bool(head and not cell)
+
+    def place(self, line: int) -> str:
+        """Return the file with a line, and the cell in the code of a notebook."""
+        cell, line = self.at(line)
+        if cell:
+            return _("{path}, cell {cell}, line {line}").format(path=self.file, cell=cell, line=line)
+        return _("{file}, line {line}").format(file=self.file, line=line)
 
     def defines(self, name: str) -> bool:
         """Return whether a name is that of a function, a class or a constant of the module."""
