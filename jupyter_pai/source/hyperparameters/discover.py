@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from ...core.i18n import _
 from ...jobs.spec import JobSpec
 from .. import hyperparameters, script
+from ..jupyter_pai_shell import INVALID, typed
 from . import Hyperparameter, Module
 from .programs import Code, InspectedFile, declared_by, scripts
 from .words import nargs_of
 
 _inspecting = threading.Lock()
+# A value of each type.
+_EXAMPLES: dict[str, object] = {"int": 0, "float": 0.0, "bool": False, "list": [], "dict": {}}
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,9 @@ def _inspect(spec: JobSpec) -> tuple[Inspection, tuple[Module, ...]]:
     for path, takes_options in dict.fromkeys(scripts(code, spec.command, spec.entry_point)):
         program, options, is_closed = declared_by(path, code)
         # Hyperparameters replace the values of a notebook's parameters cell.
-        is_set = spec.runs_notebook or script.sets_parameters(code.files.get(path, ""))
+        is_script = script.sets_parameters(code.files.get(path, ""))
+        is_set = spec.runs_notebook or is_script
+        notes |= dict.fromkeys(_notes(options, spec.hyperparameters) if is_script else ())
         for option in options:
             is_option = is_set and option.origin == "cell"
             declared.setdefault(option.name, replace(option, form="option") if is_option else option)
@@ -68,3 +75,19 @@ def _inspect(spec: JobSpec) -> tuple[Inspection, tuple[Module, ...]]:
         nargs_of(started),
     )  # fmt: skip
     return inspection, tuple(code.modules.values())
+
+
+def _notes(declared: Sequence[Hyperparameter], values: Mapping[str, str]) -> Iterator[str]:
+    """Yield notes on the values that do not fit the cell `parameters` of a script."""
+    cell = {one.name: one for one in declared if one.origin == "cell"}
+    has_parser = any(one.origin in ("argparse", "click", "typer") for one in declared)
+    for name, value in values.items():
+        if name not in cell:
+            if not has_parser:
+                yield _("The cell `parameters` does not define `{name}`.").format(name=name)
+            continue
+        try:
+            typed(value, _EXAMPLES.get(cell[name].type))
+        except (KeyError, *INVALID):
+            text = _("`{name}` is passed as text: it is not a valid {type}, the type of its default.")
+            yield text.format(name=name, type=cell[name].type)

@@ -124,6 +124,17 @@ def test_parameters_cells_are_kept_in_scripts(folder: Path) -> None:
     assert names(look(folder, entry_point="a.py", files={"a.py": made.text})) == ["lr"]
 
 
+def test_values_that_do_not_fit_the_parameters_cell_are_noted(folder: Path) -> None:
+    cells = [CodeCell("", "lr = 0.1\nshape = (1, 2)\nname = 'a'\nmore = f()", ("parameters",))]
+    mistyped = ["`lr` is passed as text", "`shape` is passed as text"]
+    for code, words in (("", [*mistyped, "not define `rate`"]), (PARSER, mistyped)):
+        made = scripts.from_cells([*cells, CodeCell("", dedent(code.format(name="width")))])
+        values = {"lr": "fast", "shape": "{}", "name": "1", "more": "x", "rate": "1"}
+        notes = look(folder, entry_point="a.py", files={"a.py": made.text}, hyperparameters=values).notes
+        found = [note for note in notes if "The script has no option" not in note]
+        assert [word in note for word, note in zip(words, found, strict=True)] == [True] * len(words)
+
+
 def test_refusals_name_the_cell_and_its_line(folder: Path) -> None:
     parser = PARSER.format(name="lr").replace("default=1", "required=True")
     cells = [CodeCell("", "x = 1"), CodeCell("", dedent(parser))]
