@@ -258,6 +258,11 @@ class Backend(JobFiles, PlatformMetrics, ABC):
         """
         return False
 
+    def sees(self, path: str, spec: JobSpec) -> bool:
+        """Return whether a job sees a file or folder of this machine at the same path: by default, if it runs here or
+        can read it without a copy. Sends no requests. May block."""
+        return Capability.RUNS_HERE in self.capabilities or self.can_read(path)
+
     async def find(self, job_id: str) -> str:
         """Return the platform's id of a job by our id; empty if the platform does not have it."""
         return job_id

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..core.errors import JobFailed
 from ..core.i18n import _, ngettext
-from ..core.text import plain, printable
+from ..core.text import plain, printable, show_size
 
 MIME_TYPE = "application/vnd.jupyter-pai.job+json"
 _BARS = "▁▂▃▄▅▆▇█"
@@ -64,6 +64,13 @@ def line(job: Mapping[str, Any]) -> str:
         job.get("reason"),
     )
     return plain(f"<{job['id']} {', '.join(part for part in parts if part)}>")
+
+
+def packed(job: Mapping[str, Any]) -> str:
+    """Return the line that names the packed folder of a job, with its files; empty without a folder."""
+    folder, files = job["spec"]["source"]["folder"], job["source_files"]
+    text = ngettext("Packed {folder}: {n} file, {size}", "Packed {folder}: {n} files, {size}", files)
+    return text.format(folder=folder, n=files, size=show_size(job["source_bytes"])) if folder else ""
 
 
 def _limit(job: Mapping[str, Any]) -> str:
@@ -240,6 +247,8 @@ def mime_bundle(view: View) -> dict[str, Any]:
 def hyperparameter(definition: Mapping[str, Any]) -> tuple[str, ...]:
     """Return a declared hyperparameter as a row: name, type, default, choices, option, source line, help."""
     name, minimum, maximum = (definition[key] or "" for key in ("name", "minimum", "maximum"))
+    file, cell, line = (definition[key] for key in ("file", "cell", "line"))
+    place = _("{path}, cell {cell}, line {line}").format(path=file, cell=cell, line=line) if cell else f"{file}:{line}"
     number_range = f"{minimum}…{maximum}" if minimum or maximum else ""
     forms = {"option": f"--hp {name}=", "flag": f"--{name}", "argument": name.upper(), "short": f"-{name}"}
     return (
@@ -248,7 +257,7 @@ def hyperparameter(definition: Mapping[str, Any]) -> tuple[str, ...]:
         _("(required)") if definition["required"] else _shorten(definition["default"] or ""),
         _shorten(", ".join(definition["choices"]) or number_range),
         forms.get(definition["form"], ""),
-        f"{definition['file']}:{definition['line']} ({definition['origin']})",
+        f"{place} ({definition['origin']})",
         _shorten(definition["help"]),
     )
 

@@ -34,6 +34,10 @@ class Console(ABC):
     def print(self, text: str = "") -> None:
         """Print a line."""
 
+    def report(self, text: str) -> None:
+        """Print a line about what the command did, which is not its result."""
+        self.print(text)
+
     @abstractmethod
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Print a table."""

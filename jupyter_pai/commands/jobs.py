@@ -64,13 +64,14 @@ def submit(ctx: CommandContext, options: Options, *, cell: str = "", attach: boo
         progress=ctx.progress(options),
         key=ctx.key,
     )
-    reply = confirmed(ctx, options, request)
-    if not reply:
+    if not (reply := confirmed(ctx, options, request)):
         return None
     handle = JobHandle(reply["job"], ctx.client)
     if reply["attached"]:
         text = _("This cell is unchanged: attached to its job {job}, {status}. To submit a new one: --again")
         ctx.console.print(text.format(job=handle.id, status=summary.status_word(handle.status)))
+    elif not options.json and (line := summary.packed(reply["job"])):
+        ctx.console.report(line)
     return handle
 
 

@@ -33,6 +33,9 @@ class Terminal(Console):
     def print(self, text: str = "") -> None:
         printing.print_line(text)
 
+    def report(self, text: str) -> None:
+        printing.print_line(text, sys.stderr)
+
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         printing.print_table(columns, rows)
 

@@ -188,10 +188,13 @@ class SubmitPlan:
     def path_questions(
         self, manifest: Manifest, modules: Sequence[Module]
     ) -> tuple[tuple[str, ...], tuple[PathQuestion, ...], tuple[str, ...]]:
-        """Return the questions about excluded paths that the code reads, and about paths outside of the packed folder,
-        and notes on paths that it writes there. May block."""
+        """Return the questions about excluded paths that the code reads, and about paths that a job does not have, and
+        notes on paths that it writes beside the packed folder. May block."""
         limits = getattr(self.backend.settings, "kept_files", None)
-        outside, written = beside.questions(self.spec, modules, keeps=limits is None or limits.size > 0)
+        keeps = limits is None or limits.size > 0
+        outside, written = beside.questions(
+            self.spec, modules, keeps=keeps, sees=lambda path: self.backend.sees(path, self.spec)
+        )
         taken = {*self.spec.inputs, *(one.channel for one in outside)}
         working = beside.working_folder(self.spec)
         named = excluded.questions(manifest, modules, self.spec.hyperparameters, working, taken)

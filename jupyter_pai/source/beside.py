@@ -1,5 +1,5 @@
-"""The paths outside of the packed folder that the code names: the questions about them, and the folder in which a
-script runs so that its paths are those of the user.
+"""The paths that the code names and a job does not have, outside of the packed folder or of this machine only: the
+questions about them, and the folder in which a script runs so that its paths are those of the user.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ import os
 import posixpath
 import re
 import shlex
-from collections.abc import Container, Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -30,6 +31,10 @@ _MOST_NAMED, _MOST_FOUND = 3, 100
 _LARGEST = 200_000
 _CHANGES_FOLDER = re.compile(r"(?:^|[;&|(\n])\s*cd\s+([^\s;&|()]+)")
 _NO_SHELL = (".py", ".ipynb")
+# Paths that each machine has of its own, and that of the training contract.
+_OF_SYSTEM = re.compile(r"/(dev|proc|sys|usr|s?bin|lib[^/]*|etc|opt|tmp|var|run|ml)(/|$)")
+# Calls that test a path: the code does without it.
+_TESTS = frozenset("exists isdir isfile is_dir is_file".split())
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,11 @@ class _Outside:
     name: NamedPath
     path: str
     is_module: bool = False
+
+    @property
+    def is_absolute(self) -> bool:
+        """True if the code names it from the root or the home folder of this machine."""
+        return _is_absolute(self.name)
 
 
 def working_folder(spec: JobSpec) -> str:
@@ -89,22 +99,27 @@ def _is_relative(name: NamedPath) -> bool:
     return name.is_path and not name.is_part and not os.path.isabs(name.text)
 
 
+def _is_absolute(name: NamedPath) -> bool:
+    return name.text.startswith(("/", "~/"))
+
+
 def _leaves(path: str) -> bool:
     return path == ".." or path.startswith("../")
 
 
 def questions(
-    spec: JobSpec, modules: Sequence[Module], *, keeps: bool = True
+    spec: JobSpec, modules: Sequence[Module], *, keeps: bool = True, sees: Callable[[str], bool] = lambda path: True
 ) -> tuple[tuple[PathQuestion, ...], tuple[str, ...]]:
     """Return the questions about paths outside of the packed folder that the code reads, and notes on the ones that it
-    writes. `keeps`: files beside the code become outputs. May block."""
+    writes. `keeps`: files beside the code become outputs. `sees` returns whether the job sees an absolute path of this
+    machine. May block."""
     folder = spec.source.folder
     if not folder:
         return (), ()
     inputs = [path for path in map(local_path, spec.inputs.values()) if path]
     found: dict[str, _Outside] = {}
     notes: dict[str, str] = {}
-    for one in chain(_outside(spec, modules), _modules(spec, modules)):
+    for one in chain(_outside(spec, modules), _modules(spec, modules), _of_machine(spec, modules, sees)):
         above = os.path.relpath(one.path, folder)
         if len(found) + len(notes) == _MOST_FOUND:
             break
@@ -118,7 +133,7 @@ def questions(
     known = [*found, *notes]
     last = {path for path in known if not any(more.startswith(f"{path}/") for more in known)}
     read = [one for path, one in found.items() if path not in notes and (path in last or one.name.is_used)]
-    parent = _parent(folder, [one.path for one in read])
+    parent = _parent(folder, [one.path for one in read if not one.is_absolute])
     asked: list[PathQuestion] = []
     for one in read[:_MOST_NAMED]:
         asked.append(_question(spec, one, parent, {*spec.inputs, *(other.channel for other in asked)}))
@@ -150,10 +165,12 @@ def _question(spec: JobSpec, one: _Outside, parent: str, taken: Container[str]) 
     advice: list[str] = []
     if one.is_module:
         sentence = _("The code imports `{path}` ({place}), which is outside of the packed folder {folder}.")
+    elif one.is_absolute:
+        sentence = _("The code names `{path}` ({place}), a path of this machine that the job does not have.")
     else:
         sentence = _("The code names `{path}` ({place}), which is outside of the packed folder {folder}.")
     text = sentence.format(path=one.name.text, place=_place(one.name), folder=folder)
-    if parent:
+    if parent and not one.is_absolute:
         inner = os.path.relpath(folder, parent)
         name = f"{os.path.basename(parent)}/"  # A button has little room.
         fixes.append(Fix(_("Pack {folder}").format(folder=name), _moved(spec, inner, parent)))
@@ -240,6 +257,20 @@ def _outside(spec: JobSpec, modules: Iterable[Module]) -> Iterator[_Outside]:
             yield _Outside(name, os.path.normpath(os.path.join(folder, paths[0])))
 
 
+def _of_machine(spec: JobSpec, modules: Iterable[Module], sees: Callable[[str], bool]) -> Iterator[_Outside]:
+    """Yield the absolute paths that the code reads and the job does not see, without those of the system, and the home
+    folder and its parents, which are not data."""
+    home = os.path.expanduser("~")
+    for name in _names(spec, modules):
+        is_text = name.is_path and not name.is_part and _TESTS.isdisjoint(name.names[-1:])
+        if not (_is_absolute(name) and is_text) or (name.is_written and not name.is_read):
+            continue
+        path = os.path.normpath(os.path.expanduser(_plain(name.text)))
+        is_own = _OF_SYSTEM.match(path) or any(_is_in(path, one) for one in (sys.prefix, sys.base_prefix))
+        if not (is_own or _is_in(home, path) or path == "/") and os.path.exists(path) and not sees(path):
+            yield _Outside(name, path)
+
+
 def _plain(path: str) -> str:
     """Return a path up to its first wildcard."""
     match = re.search(r"[*?\[]", path)
@@ -260,11 +291,11 @@ def _modules(spec: JobSpec, modules: Iterable[Module]) -> Iterator[_Outside]:
         pass
     roots = [root / place for place in import_paths.roots(pyproject)]
     for module in modules:
-        heads = {name.split(".")[0] for name in module.imported if not name.startswith(".")}
-        for head in sorted(heads - {name.split(".")[0] for name in module.paths}):
+        heads = {name.split(".")[0]: line for name, line in module.imported.items() if not name.startswith(".")}
+        for head in sorted(heads.keys() - {name.split(".")[0] for name in module.paths}):
             places = (place / f"{head}{end}" for place in roots for end in ("/__init__.py", ".py"))
             if path := next((place for place in places if place.is_file() and not place.is_relative_to(folder)), None):
-                yield _Outside(NamedPath(head, module.file, ()), str(path), is_module=True)
+                yield _Outside(NamedPath(head, module.place(heads[head]), ()), str(path), is_module=True)
 
 
 def _parent(folder: str, paths: Sequence[str]) -> str:

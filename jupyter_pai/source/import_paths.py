@@ -28,9 +28,9 @@ def roots(pyproject: str) -> tuple[str, ...]:
     """Return the folders that may contain packages: `src`, and the ones declared in `pyproject.toml`."""
     project: dict[str, Any] = {}
     if pyproject:
-        import tomllib
+        with suppress(ValueError, ImportError):  # An installer reports the error. Python 3.10 has no such module.
+            import tomllib
 
-        with suppress(ValueError):  # An installer reports the error.
             project = tomllib.loads(pyproject)
     declared = (posixpath.normpath(root or ".") for root in _declared(project))
     inside = [root for root in declared if not root.startswith(("..", "/"))]

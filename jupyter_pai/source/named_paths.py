@@ -103,13 +103,13 @@ def in_module(module: Module, given: Mapping[str, str]) -> Iterator[NamedPath]:
     while waiting:
         node, names, is_part = waiting.pop()
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield NamedPath(node.value, _place(module, node), names, is_part=is_part)
+            yield NamedPath(node.value, module.place(node.lineno), names, is_part=is_part)
         elif not is_part and isinstance(node, ast.expr) and _joins(node):
             is_part = True
             if value := _value(node, module, [_MOST_PARTS]):
                 base = posixpath.dirname(module.file) if value[0] else None
                 text = posixpath.normpath(value[1])
-                yield NamedPath(text, _place(module, node), (*names, "path"), base, is_joined=True)
+                yield NamedPath(text, module.place(node.lineno), (*names, "path"), base, is_joined=True)
         waiting += [(child, (*names, *more), is_part) for child, more in _children(node, given)]
 
 
@@ -143,10 +143,6 @@ def in_configurations(names: Iterable[NamedPath], folder: str) -> Iterator[Named
             if match and "/" in match["value"]:
                 place = _("{file}, line {line}").format(file=file, line=number)
                 yield NamedPath(match["value"], place, tuple(filter(None, [match["key"]])))
-
-
-def _place(module: Module, node: ast.expr) -> str:
-    return _("{file}, line {line}").format(file=module.file, line=node.lineno)
 
 
 def _joins(node: ast.expr) -> bool:

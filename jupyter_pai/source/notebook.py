@@ -11,6 +11,8 @@ from ..core.i18n import _
 
 # Cells with this tag precede the code of every job made of a cell.
 TAG = "pai"
+# Cells with these tags have the parameters, or those of an earlier execution, as in papermill.
+PARAMETERS, INJECTED = "parameters", "injected-parameters"
 # Cells with these tags do not run, and may fail, as in nbclient.
 SKIPPED, MAY_FAIL = "skip-execution", "raises-exception"
 

@@ -16,19 +16,25 @@ from pathlib import Path
 from ..core.errors import NotebookError
 from ..core.i18n import _
 from .cell_code import RUN, SHOW, CellCode, converted, defined_by_magics, expanded
-from .notebook import MAY_FAIL, SKIPPED, CodeCell
+from .notebook import INJECTED, MAY_FAIL, PARAMETERS, SKIPPED, CodeCell
 
 # Bytes and words of a file whose code is inspected. Python's parser lets no other thread run, for 0.1 s at most.
 _LARGEST, _MOST_WORDS = 500_000, 30_000
 _WORD = re.compile(r"\w+|[^\w\s]|\n")
 _parsing = threading.Lock()
 
+# The declaration of an option of a command line.
+_OPTION = re.compile(r"""["']--([^\W\d][\w-]*)""")
+
 # The first line of the script of a cell ends with it.
 HEADER = "# %%pai_train"
+# The comments above the cells of a notebook, and above a submitted cell that others precede.
+_HEAD = re.compile(r"# \[(\d+)\](?: tags=\[.*\])?")
+_OWN = "# %%"
 # The module that scripts take the parts of a kernel from, packed beside them.
 _SHELL = "jupyter_pai_shell"
 _IMPORT = f"from {_SHELL} import "
-_END = "_pai_end"
+_END, _SET = "_pai_end", "_pai_parameters"
 # Names of a kernel; variables that only its shell sets; those that it numbers.
 _KERNEL = ("display", "get_ipython", "__IPYTHON__")
 _SET_BY_SHELL = ("_", "__", "___", "_dh", "_exit_code")
@@ -71,7 +77,7 @@ def from_cell(code: str, before: Sequence[CodeCell] = ()) -> Script:
     Raises:
         NotebookError: if a script cannot do what a kernel does, or if the cell uses undefined names.
     """
-    parts = [*_parts(before), _Part("# %%" * bool(before), CodeCell("", code), first_line=2)]
+    parts = [*_parts(before), _Part(_OWN * bool(before), CodeCell("", code), first_line=2)]
     made = _Parts(parts)
     missing = {} if made.has_unknown_names else made.missing
     if missing:
@@ -117,6 +123,23 @@ def readable(cells: Sequence[CodeCell]) -> str:
 def readable_text(text: str) -> str:
     """Return the code of a script for its analysis."""
     return expanded(text) if _IMPORT in text.partition("\n")[0] else text
+
+
+def heads(text: str) -> list[tuple[int, int]]:
+    """Return the line above each cell in the code of a notebook, with the number of the cell; 0 for a submitted cell.
+    Empty for other code."""
+    lines = text.split("\n")
+    found = [(line, int(match[1])) for line, words in enumerate(lines, 1) if (match := _HEAD.fullmatch(words))]
+    if not found or found[0][0] > 2:
+        return []
+    if lines[0].endswith(HEADER) and _OWN in lines[found[-1][0] :]:
+        found.append((lines.index(_OWN, found[-1][0]) + 1, 0))
+    return found
+
+
+def sets_parameters(text: str) -> bool:
+    """Return whether a script sets the variables of the cell `parameters` to the hyperparameters of its job."""
+    return _SET in text.partition("\n")[0].partition(_IMPORT)[2]
 
 
 def needs_ipython(text: str) -> bool:
@@ -186,12 +209,13 @@ class _Parts:
         ]
         draws = any(_DRAWS.search(part.cell.code) for part in parts)
         self.features = {name: None for part in parts for name in part.made.features}
+        setter, setting = _parameters(parts)
         lines: list[str] = []
         # The cell of each line, and the line's number there.
         places: list[tuple[_Part, int]] = []
         for part in parts:
             own = [*([part.head] if part.head else []), *part.made.text.split("\n")]
-            own += [f"{_END}()"] * draws + [""] * (part is not parts[-1])
+            own += [setting] * (part is setter) + [f"{_END}()"] * draws + [""] * (part is not parts[-1])
             places += [(part, number) for number, _line in enumerate(own, 0 if part.head else 1)]
             lines += own
         self.text = "\n".join(lines)
@@ -211,7 +235,7 @@ class _Parts:
             raise part.error(NotebookError(text, fix=_("Assign the value to a variable."), line=line))
         imports_ipython = any(re.search(r"^\s*(?:from|import)\s+IPython\b", part.cell.code, re.M) for part in parts)
         used = {name for name in (*_KERNEL, *_SET_BY_SHELL) if self.missing.pop(name, None)}
-        self.imported = [name for name in (SHOW, RUN, _END) if f"{name}(" in self.text]
+        self.imported = [name for name in (SHOW, RUN, _END, _SET) if f"{name}(" in self.text]
         if used or imports_ipython or RUN in self.imported:
             self.imported.append("get_ipython")
 
@@ -220,6 +244,24 @@ class _Parts:
         features = f"from __future__ import {', '.join(self.features)}" if self.features else ""
         names = _IMPORT + ", ".join(self.imported) if self.imported else ""
         return "; ".join(filter(None, [features, names, more]))
+
+
+def _parameters(parts: Sequence[_Part]) -> tuple[_Part | None, str]:
+    """Return the cell after which a script sets the hyperparameters that the cell `parameters` assigns, and the line
+    that does; as papermill, after the parameters that an earlier execution has injected. None without such a cell.
+
+    Names that the code declares as options are left to their parser.
+    """
+    tagged = {tag: part for part in reversed(parts) for tag in part.cell.tags if tag in (PARAMETERS, INJECTED)}
+    if PARAMETERS not in tagged:
+        return None, ""
+    table = symtable.symtable(expanded(tagged[PARAMETERS].made.text), "cell", "exec")
+    names = [one.get_name() for one in table.get_symbols() if one.is_assigned() and not one.is_namespace()]
+    code = "\n".join(part.cell.code for part in parts)
+    options = set(_OPTION.findall(code))
+    names = [name for name in names if name not in options]
+    words = ", ".join(["globals()", *map(repr, names)])
+    return tagged.get(INJECTED, tagged[PARAMETERS]) if names else None, f"{_SET}({words})"
 
 
 def _undefined(code: str, *, annotations: bool = True) -> tuple[dict[str, int], bool]:
@@ -238,7 +280,7 @@ def _undefined(code: str, *, annotations: bool = True) -> tuple[dict[str, int], 
     symbols = [one for table in _tables(top) for one in table.get_symbols() if table is top or one.is_global()]
     defined = {symbol.get_name() for symbol in symbols if symbol.is_assigned() or symbol.is_imported()}
     used = {symbol.get_name() for symbol in symbols if symbol.is_referenced()}
-    names = used - defined - _BUILTINS - (by_magics or set()) - {SHOW, RUN, _END}
+    names = used - defined - _BUILTINS - (by_magics or set()) - {SHOW, RUN, _END, _SET}
     return _lines_of(tree, names), by_magics is None or any(True for _node in stars)
 
 

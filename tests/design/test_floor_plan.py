@@ -97,7 +97,7 @@ def test_modules_inside_jobs_use_only_the_standard_library() -> None:
     import sys
 
     ours = ["core.contract", "core.errors", "core.secret_filter", "report", "source.magic_line", "source.entry_point"]
-    ours.append("sdk.tikit.in_job")
+    ours += ["sdk.tikit.in_job", "source.hyperparameters.programs", "source.import_paths"]
     ours += [f"backends.runtime.{name}" for name in ("conda", "launcher", "uv_install", "in_place", "recorded_output")]
     supervisor = "main guard output process_tree arguments namespaces".split()
     light = [f"backends.local.supervisor.{name}" for name in supervisor]

@@ -107,6 +107,9 @@ class LocalBackend(Backend):
                 ).at(f"roles.{number}.image")
         return engine, notes
 
+    def sees(self, path: str, spec: JobSpec) -> bool:
+        return not self._choose_engine(spec)[0]
+
     def _capacity(self) -> Capacity:
         return resources.capacity(self.settings.max_cpu, self.settings.max_memory, self.settings.max_gpu)
 

@@ -285,8 +285,11 @@ _LAUNCHER = "backends/runtime/launcher.py"
 _FIGURES = "backends/runtime/plots"
 _TRAVELS = (
     *("report.py", "jobs/events.py", "jobs/metrics/points.py"),
-    *(f"core/{name}.py" for name in ("contract", "errors", "i18n", "text")),
+    *(f"core/{name}.py" for name in ("contract", "errors", "i18n", "shell_words", "text")),
     *(f"source/{name}.py" for name in ("cell_code", "dataframes", "entry_point", "magic_line", "notebook", "script")),
+    "source/import_paths.py",
+    *(f"source/hyperparameters/{name}.py" for name in "check command_line parameters_cell programs".split()),
+    *(f"source/hyperparameters/{name}.py" for name in ("syntax", "values", "words")),
     *(f"backends/runtime/{name}.py" for name in ("conda", "in_place", "launcher", "magics", "recorded_output")),
 )
 _TRAVELS_WITH_NOTEBOOKS = (
@@ -294,7 +297,7 @@ _TRAVELS_WITH_NOTEBOOKS = (
         f"backends/runtime/{name}.py"
         for name in ("run_notebook", "notebook_client", "executed_notebook", "kernel", "parameters")
     ),
-    "core/secret_filter.py",
+    *("core/secret_filter.py", "source/jupyter_pai_shell.py"),
 )
 # Requirements of notebook jobs for other interpreters.
 _FOR_NOTEBOOKS = ("nbclient", "ipykernel", "nbconvert")

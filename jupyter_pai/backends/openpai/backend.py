@@ -160,6 +160,11 @@ class OpenPaiBackend(RemoteBackend):
 
         return locations.can_read(self.settings, uri)
 
+    def sees(self, path: str, spec: JobSpec) -> bool:
+        storages = parse_options(OpenPaiOptions, spec.options).storages
+        names = filter(None, (*storages, self.settings.shared_storage))
+        return any(Path(path).is_relative_to(f"/mnt/{name}") for name in names)
+
     async def candidates(self, job_id: str) -> AsyncIterator[Candidate]:
         from .follow import adoption
 

@@ -13,6 +13,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from ...core.secret_filter import SHORTEST_ENCODED, SecretFilter
+from ...source.notebook import INJECTED, PARAMETERS
 from . import parameters
 
 # Maximum characters of a text stream; longer ones lose their middle.
@@ -64,13 +65,13 @@ class ExecutedNotebook:
         """Insert the cell that sets hyperparameters, at papermill's position; return notes."""
         cells = self.node.cells
         place = {tag: n for n, cell in reversed([*enumerate(cells)]) for tag in cell.metadata.get("tags", [])}
-        tagged = place.get(parameters.TAG)
+        tagged = place.get(PARAMETERS)
         defaults = None if tagged is None else parameters.defaults(cells[tagged].source)
         source, notes = parameters.assignments(hyperparameters, defaults)
         if source:
-            cell = nbformat.v4.new_code_cell(source, metadata={"tags": [parameters.INJECTED]})
-            if parameters.INJECTED in place:
-                cells[place[parameters.INJECTED]] = cell  # The notebook was executed before with other parameters.
+            cell = nbformat.v4.new_code_cell(source, metadata={"tags": [INJECTED]})
+            if INJECTED in place:
+                cells[place[INJECTED]] = cell  # The notebook was executed before with other parameters.
             else:
                 cells.insert(0 if tagged is None else tagged + 1, cell)
         return notes

@@ -57,7 +57,8 @@ class InPlaceJob:
         """Set the variables and arguments of the job, and record the output of this process."""
         self._saved = dict(os.environ), sys.argv
         os.environ.update(self._variables())
-        sys.argv = [sys.argv[0], *shlex.split(contract.user_args(self.spec["hyperparameters"], self.spec["args"]))]
+        words = contract.user_args(self.spec["hyperparameters"], self.spec["args"], self.spec["nargs"])
+        sys.argv = [sys.argv[0], *shlex.split(words)]
         self._output.start()
 
     def restore(self) -> None:
@@ -85,7 +86,7 @@ class InPlaceJob:
 
     def _variables(self) -> dict[str, str]:
         values, _nameless = contract.environment(
-            contract.Layout(), self.spec["hyperparameters"], {}, (), self.spec["args"]
+            contract.Layout(), self.spec["hyperparameters"], {}, (), self.spec["args"], self.spec["nargs"]
         )
         inputs, _nameless = contract.variables("PAI_INPUT_", self.spec["inputs"])
         return {

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import warnings
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -22,7 +23,10 @@ from ...core.errors import Conflict, JobFailed, PaiError
 from ...core.i18n import _
 from ...source.dataframes import is_frame, save_frame
 from ...source.entry_point import default_entry_point, interpreter_of, locate
+from ...source.hyperparameters.programs import Code, nargs
 from ...source.magic_line import cell_line, split_options, words_of
+from ...source.notebook import CodeCell
+from ...source.script import readable
 from . import conda
 from .in_place import InPlaceJob
 
@@ -113,6 +117,7 @@ class _Magics:
         fields = fields or self._fields(options, "cell") | {
             "hyperparameters": _pairs(options, "--hp") | _hyperparameters(),
         }
+        fields |= {"nargs": _nargs(fields, code)}
         job = self._job(fields, lambda changed: self._run_cell(code, changed))
         self.cells[-1] = job, variable
         job.start()
@@ -186,15 +191,14 @@ class _Magics:
 
     def _run_script(self, fields: dict[str, Any], variable: str = "") -> InPlaceJob:
         """Run a script, notebook or command as a child of this process; its output becomes that of this process."""
-        job = self._job(fields, self._run_script)
         values, folder = fields["hyperparameters"], fields["source"]["folder"]
-        script, args = fields["entry_point"], fields["args"]
+        script, command, args = fields["entry_point"], fields["command"], fields["args"]
+        fields |= {"nargs": (several := _nargs(fields))}
+        job = self._job(fields, self._run_script)
         line = (
-            contract.expand_user_args(fields["command"], values, args)
-            if fields["command"]
-            else contract.launch_line(
-                script, values, args=args, interpreter=interpreter_of(folder, script), by_exec=True
-            )
+            contract.expand_user_args(command, values, args, several)
+            if command
+            else contract.launch_line(script, values, None, args, interpreter_of(folder, script), several, by_exec=True)
         )
         try:
             with job.recording(), tempfile.TemporaryDirectory(prefix="pai-") as config:
@@ -275,6 +279,17 @@ def _run(line: str, folder: str, environment: Mapping[str, str]) -> int:
         code = process.wait()
         process.stdout.close()
     return code if code >= 0 else 128 - code
+
+
+def _nargs(fields: Mapping[str, Any], cell: str = "") -> dict[str, str]:
+    """Return the options of a job that take several words: of the code of a cell, or of a script."""
+    if not fields["hyperparameters"]:
+        return {}
+    with warnings.catch_warnings():  # Those of a cell are shown when it runs.
+        warnings.simplefilter("ignore")
+        if not cell:
+            return nargs(Code(fields["source"]["folder"], {}), fields["command"], fields["entry_point"])
+        return nargs(Code(os.getcwd(), {"cell.py": readable([CodeCell("", cell)])}), "", "cell.py")
 
 
 def _variable(options: Options) -> str:

@@ -64,7 +64,7 @@ def check_value(name: str, value: str, one: Hyperparameter) -> str:
             return fault
         return next(filter(None, (check_value(name, word, item) for word, item in items_of(value, one))), "")
     convert = _NUMBERS.get(one.type, str)
-    blanks = {"name": name, "value": one_line(value), "file": one.file, "line": one.line}
+    blanks = {"name": name, "value": one_line(value), "file": one.place, "line": one.line}
     try:
         number = convert(value)
     except ValueError:
@@ -121,7 +121,7 @@ def _other_form(name: str, value: str, one: Hyperparameter) -> str:
             "-- -{name} {value}"
         ),
     }
-    return texts[one.form].format(name=name, value=one_line(value), file=one.file, line=one.line)
+    return texts[one.form].format(name=name, value=one_line(value), file=one.place, line=one.line)
 
 
 def is_closed(program: Program) -> bool:

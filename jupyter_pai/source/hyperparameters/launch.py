@@ -86,7 +86,7 @@ class _Arguments:
         if one.form == "flag":
             if equals:
                 text = _("`--{name}` is a flag in {file}, line {line}, and takes no value.")
-                self.errors.append(text.format(name=name, file=one.file, line=one.line))
+                self.errors.append(text.format(name=name, file=one.place, line=one.line))
             return
         if one.type in ("list", "") or (not equals and (not rest or rest[0].startswith("-"))):
             self.is_unclear = True  # It may take several values, or none.
@@ -108,20 +108,21 @@ def _missing(
     """Yield field and message of each required option or argument that is missing."""
     if given.is_unclear or _has_several_parsers(program):
         return
-    optional = {(module.file, line) for module, nodes in program.reached for line in _conditional_lines(nodes)}
-    required = [one for one in options if one.required and (one.file, one.line) not in optional]
+    lines = ((module, line) for module, nodes in program.reached for line in _conditional_lines(nodes))
+    optional = {(module.file, *module.at(line)) for module, line in lines}
+    required = [one for one in options if one.required and (one.file, one.cell, one.line) not in optional]
     for one in required:
         known = names_of(one)
         is_given = any(full.startswith(name) for name in (*hyperparameters, *given.names) for full in known)
         is_other = any(not other.required and set(names_of(other)) & set(known) for other in options)
         if one.form == "option" and not is_given and not is_other:
             text = _("`{name}` is required in {file}, line {line}: --hp {name}=VALUE.")
-            yield f"hyperparameters.{one.name}", text.format(name=one.name, file=one.file, line=one.line)
+            yield f"hyperparameters.{one.name}", text.format(name=one.name, file=one.place, line=one.line)
     arguments = [one for one in required if one.form == "argument"]
     if absent := arguments[len(given.words) :]:
         one = absent[0]
         text = _("The positional argument `{name}` is required in {file}, line {line}: pass its value after `--`.")
-        yield "args", text.format(name=one.name, file=one.file, line=one.line)
+        yield "args", text.format(name=one.name, file=one.place, line=one.line)
 
 
 def _has_several_parsers(program: Program) -> bool:

@@ -73,7 +73,8 @@ def _written(
         choices=choices,
         help=one_line(help_text),
         file=module.file,
-        line=node.lineno,
+        cell=module.at(node.lineno)[0],
+        line=module.at(node.lineno)[1],
         origin=origin,
         form=form,
     )

@@ -6,6 +6,7 @@ import ast
 import io
 import tokenize
 import warnings
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -60,11 +61,11 @@ class Module:
         return [base for base, alias in self._members if alias.name == "*"]
 
     @cached_property
-    def imported(self) -> set[str]:
-        """All modules that may be imported: ``from a import b`` yields `a` and `a.b`."""
-        plain = {alias.name for node in self.nodes if isinstance(node, ast.Import) for alias in node.names}
-        bases = {base for base, _alias in self._members}
-        return plain | bases | {join(base, alias.name) for base, alias in self._members if alias.name != "*"}
+    def imported(self) -> dict[str, int]:
+        """All modules that may be imported, with their lines: ``from a import b`` yields `a` and `a.b`."""
+        plain = {alias.name: node.lineno for node in self.nodes if isinstance(node, ast.Import) for alias in node.names}
+        bases = {base: alias.lineno for base, alias in self._members}
+        return plain | bases | {join(base, one.name): one.lineno for base, one in self._members if one.name != "*"}
 
     @cached_property
     def definitions(self) -> dict[str, Definition]:
@@ -95,6 +96,24 @@ class Module:
                 if token.type == tokenize.COMMENT and token.line[: token.start[1]].strip():
                     comments[token.start[0]] = token.string.lstrip("#").strip()
         return comments
+
+    @cached_property
+    def _cells(self) -> list[tuple[int, int]]:
+        return script.heads(self.text)
+
+    def at(self, line: int) -> tuple[int, int]:
+        """Return the cell of a line in the code of a notebook, and the line there; 0 and the line for other code."""
+        above = bisect_left(self._cells, (line,)) - 1
+        head, cell = self._cells[above] if above >= 0 else (0, 0)
+        # The first line of a submitted cell is that of its magic.
+        return cell, line - head + bool(head and not cell)
+
+    def place(self, line: int) -> str:
+        """Return the file with a line, and the cell in the code of a notebook."""
+        cell, line = self.at(line)
+        if cell:
+            return _("{path}, cell {cell}, line {line}").format(path=self.file, cell=cell, line=line)
+        return _("{file}, line {line}").format(file=self.file, line=line)
 
     def defines(self, name: str) -> bool:
         """Return whether a name is that of a function, a class or a constant of the module."""

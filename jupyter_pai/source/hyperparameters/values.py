@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...core.contract import text
+from ...core.i18n import _
 from .syntax import Module, Program
 
 # `--name value`, `--name`, a word without a name, only `-n`; not on the command line.
@@ -55,7 +56,8 @@ class Hyperparameter:
     contract's format; None without a default, or for one that cannot be read. `choices`, `minimum` and `maximum` are
     the allowed values; empty or None if unknown. `form` is how a command line takes it: `--hp` sets options only.
     `nargs` is the number of words that an option takes, as in argparse (`+`, `*`, `2`), or `repeated` for an option
-    that is given once for each word; empty for one word. `item` is the type of each of several words.
+    that is given once for each word; empty for one word. `item` is the type of each of several words. In the code of a
+    notebook, `line` counts within the code cell of number `cell`; 0 for a line of the file.
     """
 
     name: str
@@ -73,6 +75,12 @@ class Hyperparameter:
     maximum: str | None = None
     nargs: str = ""
     item: str = ""
+    cell: int = 0
+
+    @property
+    def place(self) -> str:
+        """The file, with the cell of a notebook's code."""
+        return _("{file}, cell {cell}").format(file=self.file, cell=self.cell) if self.cell else self.file
 
 
 def names_of(one: Hyperparameter) -> tuple[str, ...]:

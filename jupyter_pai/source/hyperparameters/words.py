@@ -21,7 +21,7 @@ def nargs_of(scripts: Iterable[Sequence[Hyperparameter]]) -> dict[str, str]:
 
 def fault_of_words(value: str, one: Hyperparameter) -> str:
     """Return the fault of a value as a list of words; empty if it has none."""
-    blanks = {"name": one.name, "value": one_line(value), "file": one.file, "line": one.line}
+    blanks = {"name": one.name, "value": one_line(value), "file": one.place, "line": one.line}
     try:
         n = len(words_of(value, one.nargs))
     except ValueError:

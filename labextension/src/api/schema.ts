@@ -279,6 +279,7 @@ export interface IHyperparameter {
   readonly maximum: string | null;
   readonly nargs: string;
   readonly item: string;
+  readonly cell: number;
 }
 
 export interface IImage {

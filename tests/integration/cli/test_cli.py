@@ -162,7 +162,7 @@ def test_exit_code_is_3_for_an_unusable_state_folder(cli: Cli, home: Home) -> No
 def test_detached_jobs_are_found_by_name_and_prefix(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()
     done = cli("submit", "--command", "echo one; echo two", "--name", "mine")
-    assert done.returncode == 0
+    assert (done.returncode, done.stderr) == (0, f"Packed {folder}: 1 file, 0 B\n")
     job_id = done.stdout.split()[0].removeprefix("<")
     assert f"jupyter pai stop {job_id}" in done.stdout
     assert cli("logs", "mine", "--follow").stdout == "one\ntwo\n"
@@ -592,15 +592,20 @@ def test_pai_is_a_subcommand_of_jupyter(cli: Cli) -> None:
 
 @pytest.mark.slow("processes")
 def test_notebook_is_submitted_from_the_command_line(cli: Cli, folder: Path) -> None:
-    code = "%precision 3\nimport sys\nprint(sys.argv[1:], globals().get('a'))"
-    cell = {"cell_type": "code", "source": code, "metadata": {}}
-    (folder / "work.ipynb").write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4}))
-    done = cli("submit", "work.ipynb", "--as-script", "--hp", "a=1", "--wait")
-    assert done.stdout.startswith("['--a', '1'] None\n"), done.stderr
+    code = "%precision 3\nimport sys\nprint(sys.argv[1:], globals().get('a'), lr)"
+    cells = [
+        {"cell_type": "code", "source": source, "metadata": {"tags": tags}}
+        for source, tags in [("lr = 0.5", ["parameters"]), (code, [])]
+    ]
+    (folder / "work.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
+    done = cli("submit", "work.ipynb", "--as-script", "--hp", "lr=1", "--wait")
+    assert done.stdout.startswith("['--lr', '1'] None 1.0\n"), done.stderr
+    done = cli("rerun", "last", "--hp", "lr=2", "--wait")
+    assert done.stdout.startswith("['--lr', '2'] None 2.0\n"), done.stderr
     output = cli("submit", "work.ipynb", "--hp", "a=1", "--dry-run").stdout
     assert "command: python -m jupyter_pai.backends.runtime.run_notebook work.ipynb --a 1\n" in output
     done = cli("submit", "work.ipynb", "--hp", "a=1", "--wait")
-    assert "[2/2] %precision 3\n['--a', '1'] 1\n" in done.stdout, done.stderr
+    assert "[3/3] %precision 3\n['--a', '1'] 1 0.5\n" in done.stdout, done.stderr
     assert "/output/notebook/\n" in done.stdout
     assert cli("download", "last", "notebook", "here").returncode == 0
     assert {path.name for path in (folder / "here").iterdir()} == {"work.ipynb", "work.html"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -13,6 +14,7 @@ from jupyter_pai.client.job import JobHandle
 from jupyter_pai.core.errors import PaiError
 
 from ...conftest import script, submit, until
+from .test_notebook_jobs import run, write
 
 PROGRAM = """
 import argparse
@@ -48,6 +50,23 @@ def test_step_of_a_workflow_gets_words(engine: EmbeddedClient, folder: Path) -> 
     run = engine.call("run_workflow", body=body)["run"]["id"]
     job = until(lambda: engine.call("show_workflow", run=run)["run"]["steps"][0]["job"])
     assert ended(JobHandle(engine.call("show", job=job), engine)) == "[7, 8] []\n"
+
+
+@pytest.mark.usefixtures("private_ml")
+def test_jobs_in_place_get_words(engine: EmbeddedClient, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The named interpreter receives copies of our modules."""
+    script(folder, PROGRAM)
+    write(
+        folder / "a.ipynb",
+        "%pai submit train.py --hp sizes='1 2'",
+        "%pai rerun last --hp sizes=[3,4]",
+        "%pai submit --command 'python train.py $PAI_USER_ARGS' --hp sizes='5 6'",
+        f"%%pai_train --hp sizes='7 8'\n{PROGRAM}import os\nprint(os.environ['PAI_USER_ARGS'])",
+    )
+    log = ended(run(engine, folder, "a.ipynb", monkeypatch, python=sys.executable))
+    assert [line for line in log.splitlines() if line.startswith(("[1, ", "[3, ", "[5, ", "[7, ", "--"))] == [
+        "[1, 2] []", "[3, 4] []", "[5, 6] []", "[7, 8] []", "--sizes 7 8",
+    ]  # fmt: skip
 
 
 def test_value_of_another_form_is_refused(

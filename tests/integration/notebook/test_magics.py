@@ -30,6 +30,7 @@ def job_of(notebook: NotebookSession, name: str = "job") -> str:
 def test_cell_is_trained_and_shown_live(server: RealServer) -> None:
     notebook = server.notebook()
     outputs = notebook.run(f"%%pai_train --hp lr=0.1 --as job\n{SCRIPT}time.sleep(1)\n")
+    assert outputs.text.startswith(f"Packed {server.root}: ")
     bundle = outputs.data[0]
     assert set(bundle) == {"application/vnd.jupyter-pai.job+json", "text/html", "text/plain"}
     job_id = job_of(notebook)

@@ -38,7 +38,9 @@ def test_points_arrive_while_the_job_writes_them(
 ) -> None:
     script(folder, WRITE)
     go = tmp_path / "go"
-    job = submit(engine, f"{sys.executable} train.py", folder, profile="pai", environment={"GO": str(go)})
+    # The code names folders of this machine.
+    fields = {"profile": "pai", "environment": {"GO": str(go)}, "confirmed": True}
+    job = submit(engine, f"{sys.executable} train.py", folder, **fields)
 
     def points() -> list[float]:
         result = engine.call("metrics", job=job.id)["metrics"]

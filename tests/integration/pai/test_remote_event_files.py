@@ -44,7 +44,8 @@ CHANNEL = "os.environ['PAI_OUTPUT_TENSORBOARD']"
 
 def train(engine: EmbeddedClient, folder: Path, go_on: Path, place: str = CHANNEL) -> JobHandle:
     script(folder, TRAIN.format(root=str(Path(__file__).parents[3]), go_on=str(go_on), place=place))
-    return submit(engine, f"{sys.executable} train.py", folder, profile="pai")
+    # The code names a folder of this machine.
+    return submit(engine, f"{sys.executable} train.py", folder, profile="pai", confirmed=True)
 
 
 def steps(engine: EmbeddedClient, job: JobHandle) -> int:

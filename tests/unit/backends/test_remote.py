@@ -10,8 +10,12 @@ from typing import Any
 
 import pytest
 
-from jupyter_pai.backends.base import Caller, Submission
+from jupyter_pai.backends.base import Backend, Caller, Submission
 from jupyter_pai.backends.check import Check
+from jupyter_pai.backends.openpai.backend import OpenPaiBackend
+from jupyter_pai.backends.openpai.options import OpenPaiSettings
+from jupyter_pai.backends.pai.dlc.backend import DlcBackend
+from jupyter_pai.backends.pai.site import PaiSettings
 from jupyter_pai.backends.private_folder import SharedFolderSettings
 from jupyter_pai.backends.remote import Candidate, RemoteBackend, SharedFolderBackend
 from jupyter_pai.backends.reports import LogPiece, Report, whole_log
@@ -19,7 +23,7 @@ from jupyter_pai.backends.resources import InstanceType
 from jupyter_pai.core.errors import BackendError, NotFound, Unreachable
 from jupyter_pai.core.secret import Secret
 from jupyter_pai.jobs.job import Job, JobStatus, now
-from jupyter_pai.jobs.spec import JobSpec
+from jupyter_pai.jobs.spec import JobSpec, parse_spec
 from jupyter_pai.jobs.state_dir import Home, JobFolder
 
 from ..jobs.test_store import job
@@ -167,6 +171,24 @@ def test_jobs_read_what_is_in_the_shared_folder(shared: Shared, tmp_path: Path) 
     assert shared.can_read((tmp_path / "shared/a b").as_uri())
     for text in (str(tmp_path / "other"), f"{tmp_path}/shared/../other", "oss://b/shared"):
         assert not shared.can_read(text)
+
+
+def test_jobs_see_what_they_read_or_mount(shared: Shared, home: Home, tmp_path: Path) -> None:
+    (tmp_path / "shared/a").mkdir(parents=True)
+    plain = parse_spec({"name": "a", "command": "true"})
+    assert [shared.sees(f"{tmp_path}/{name}", plain) for name in ("shared/a", "other")] == [True, False]
+    assert not Few(home).sees(str(tmp_path), plain)
+    mounted = {"data_sources": [{"mount_path": "/mnt/data", "uri": "oss://b/data/"}]}
+    dlc = DlcBackend(PaiSettings(backend="dlc", region_id="cn-hangzhou"), home)
+    openpai = OpenPaiBackend(
+        OpenPaiSettings(backend="openpai", endpoint="pai.example.com", mounts={"nfs": "/mnt/nfs"}), home
+    )
+    cases: list[tuple[Backend, dict[str, Any], str]] = [
+        (dlc, mounted, "data"), (openpai, {"storages": ["data"]}, "data"), (openpai, {}, "nfs"),
+    ]  # fmt: skip
+    for backend, options, name in cases:
+        spec = plain.model_copy(update={"options": options})
+        assert [backend.sees(f"/mnt/{one}/x", spec) for one in (name, "more")] == [True, False]
 
 
 def test_folder_of_another_machine_is_an_error_of_the_profile(home: Home, tmp_path: Path) -> None:

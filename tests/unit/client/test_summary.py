@@ -51,6 +51,12 @@ def test_line_of_an_active_job_has_its_limit(fields: dict[str, Any], words: str)
     assert "run-time limit" not in summary.line(JOB | fields | {"paid": False})
 
 
+def test_line_on_the_packed_folder_has_files_and_size() -> None:
+    job = {"spec": {"source": {"folder": "/home/me/a"}}, "source_files": 2, "source_bytes": 3_400_000}
+    assert summary.packed(job) == "Packed /home/me/a: 2 files, 3.4 MB"
+    assert summary.packed(job | {"spec": {"source": {"folder": ""}}}) == ""
+
+
 def test_summary_text_has_status_metrics_and_log() -> None:
     metrics = {"loss": {"step": [0, 1, 2], "value": [1.0, "NaN", 0.25]}}
     text = summary.text(View(JOB, "line 1\nline 2\n", metrics))

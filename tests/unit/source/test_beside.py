@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jupyter_pai.jobs.spec import JobSpec, Source
-from jupyter_pai.source import beside, excluded, pack
+from jupyter_pai.source import beside, excluded, notebook, pack, script
 from jupyter_pai.source.hyperparameters.discover import inspect_modules
+
+PROJECT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -155,6 +159,83 @@ def test_question_has_the_options_and_the_fixes(zoo: Path) -> None:
         "source.files": {"scripts/train.py": ""},
         "command": "cd scripts && a",
     }
+
+
+@pytest.mark.parametrize(
+    ("code", "path"),
+    [
+        ("import pandas\npandas.read_csv('{root}/README.md')", "{root}/README.md"),
+        ("import glob\nglob.glob('{root}/docs/*.md')", "{root}/docs/*.md"),
+        ("import os\nopen(os.path.join('{root}', 'docs', 'contract.md'))", "{root}/docs/contract.md"),
+        ("name = 'x'\nopen(f'{root}/docs/{{name}}.md')", "{root}/docs/"),
+        ("import os, pandas\npandas.read_csv(os.path.expanduser('~/docs/contract.md'))", "~/docs/contract.md"),
+    ],
+)
+def test_path_that_only_this_machine_has_is_asked_about(
+    zoo: Path, monkeypatch: pytest.MonkeyPatch, code: str, path: str
+) -> None:
+    monkeypatch.setenv("HOME", str(PROJECT))
+    path = path.format(root=PROJECT)
+    spec = spec_of(zoo, code.format(root=PROJECT))
+    (question,), notes = beside.questions(spec, inspect_modules(spec)[1], sees=lambda place: False)
+    place = question.text.partition("(")[2].partition(")")[0]
+    assert question.text == f"The code names `{path}` ({place}), a path of this machine that the job does not have."
+    (fix,) = question.fixes
+    ((field, given),) = fix.changes.items()
+    word = f"{field.removeprefix('inputs.')}={given.rstrip('/')}"
+    assert f"To pass it as an input: --input {word}. The code finds it at $PAI_INPUT_" in question.question
+    assert "--source" not in question.question
+    assert (notes, asked(spec)) == ((), [])
+    taken = spec.model_copy(update={"inputs": {question.channel: given}})
+    assert beside.questions(taken, inspect_modules(spec)[1], sees=lambda place: False) == ((), ())
+
+
+def test_paths_of_the_system_are_not_asked_about(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", f"{PROJECT}/docs")
+    places = ["/usr/bin/env", "/etc/hosts", "/tmp", sys.executable, f"{PROJECT}/docs", str(PROJECT), "/none/a", "/"]
+    code = "\n".join(f"open({place!r})" for place in places)
+    code += f"\nimport os\nos.path.exists('{PROJECT}/README.md')\nopen('{PROJECT}/README.md', 'w')\n"
+    spec = spec_of(zoo, code, hyperparameters={"data": f"{PROJECT}/tests"}, args=(f"--out={PROJECT}/tests",))
+    questions, _notes = beside.questions(spec, inspect_modules(spec)[1], sees=lambda place: False)
+    assert [one.text.split("(")[1].split(")")[0] for one in questions] == ["hyperparameter `data`"]
+
+
+def test_place_in_a_notebook_is_a_cell_with_its_line(zoo: Path) -> None:
+    folder = zoo / "scripts"
+    code = "import os, pandas\npandas.read_csv('../data/x.csv')\n"
+    cells = [("markdown", "# Title"), ("code", "%matplotlib inline"), ("markdown", ""), ("code", code)]
+    saved = [{"cell_type": kind, "source": text, "metadata": {}} for kind, text in cells]
+    (folder / "a.ipynb").write_text(json.dumps({"cells": saved, "metadata": {}, "nbformat": 4}))
+    (zoo / "pyproject.toml").touch()
+    (zoo / "src").mkdir()
+    (zoo / "src/own.py").touch()
+    read = notebook.read(folder / "a.ipynb")
+    above = [*read, notebook.CodeCell("", "1 / 0", (notebook.SKIPPED,))]
+    places = {
+        "a.ipynb": None,
+        "a.py": script.from_cells(above, changes_folder=True).text,
+        "b.py": script.from_cell("x = 1\n", above).text,
+        "c.py": script.from_cell(code, above[:1]).text,
+        "d.py": script.from_cell(code).text,
+        "e.py": f"# [1] A comment.\n{code}",
+    }
+    found = {}
+    for name, text in places.items():
+        files = {} if text is None else {name: text}
+        spec = JobSpec(name="a", entry_point=name, source=Source(folder=str(folder), files=files))
+        (question,), _notes = beside.questions(spec, inspect_modules(spec)[1])
+        found[name] = question.text.partition("(")[2].partition(")")[0]
+    assert found == {
+        "a.ipynb": "a.ipynb, cell 2, line 2",
+        "a.py": "a.py, cell 2, line 2",
+        "b.py": "b.py, cell 2, line 2",
+        "c.py": "c.py, line 3",
+        "d.py": "d.py, line 3",
+        "e.py": "e.py, line 3",
+    }
+    spec = spec_of(folder, "", "a.ipynb")
+    (folder / "a.ipynb").write_text(json.dumps({"cells": [*saved, saved[3] | {"source": "\nfrom own import x"}]}))
+    assert "imports `own` (a.ipynb, cell 3, line 2)" in beside.questions(spec, inspect_modules(spec)[1])[0][1].text
 
 
 def test_requirements_beside_the_script_are_noted(zoo: Path) -> None:

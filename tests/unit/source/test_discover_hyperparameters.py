@@ -143,11 +143,33 @@ def test_cell_script_overrides_the_file_in_the_folder(folder: Path) -> None:
 def test_parameters_cells_are_kept_in_scripts(folder: Path) -> None:
     cells = [CodeCell("a", "x = 1"), CodeCell("b", "lr = 0.1  # rate", ("parameters",)), CodeCell("c", "y = 2", ("z",))]
     result = look(folder, entry_point="a.py", files={"a.py": scripts.from_cells(cells).text})
-    assert [(one.name, one.default, one.help, one.origin) for one in result.hyperparameters] == [
-        ("lr", "0.1", "rate", "cell")
+    assert [(one.name, one.default, one.help, one.origin, one.form) for one in result.hyperparameters] == [
+        ("lr", "0.1", "rate", "cell", "option")
     ]
+    assert [(one.file, one.cell, one.line) for one in result.hyperparameters] == [("a.py", 2, 1)]
     made = scripts.from_cell("y = lr", [CodeCell("b", "lr = 0.1", ("pai", "parameters"))])
     assert names(look(folder, entry_point="a.py", files={"a.py": made.text})) == ["lr"]
+
+
+def test_values_that_do_not_fit_the_parameters_cell_are_noted(folder: Path) -> None:
+    cells = [CodeCell("", "lr = 0.1\nshape = (1, 2)\nname = 'a'\nmore = f()", ("parameters",))]
+    mistyped = ["`lr` is passed as text", "`shape` is passed as text"]
+    for code, words in (("", [*mistyped, "not define `rate`"]), (PARSER, mistyped)):
+        made = scripts.from_cells([*cells, CodeCell("", dedent(code.format(name="width")))])
+        values = {"lr": "fast", "shape": "{}", "name": "1", "more": "x", "rate": "1"}
+        notes = look(folder, entry_point="a.py", files={"a.py": made.text}, hyperparameters=values).notes
+        found = [note for note in notes if "The script has no option" not in note]
+        assert [word in note for word, note in zip(words, found, strict=True)] == [True] * len(words)
+
+
+def test_refusals_name_the_cell_and_its_line(folder: Path) -> None:
+    parser = PARSER.format(name="lr").replace("default=1", "required=True")
+    cells = [CodeCell("", "x = 1"), CodeCell("", dedent(parser))]
+    made = {"a.py, cell 2, line 4": scripts.from_cells(cells), "a.py, line 5": scripts.from_cell(cells[1].code)}
+    for place, one in made.items():
+        for values, words in (({}, f"`lr` is required in {place}:"), ({"lr": "x"}, f"not a valid int ({place})")):
+            result = look(folder, entry_point="a.py", files={"a.py": one.text}, hyperparameters=values)
+            assert words in result.refused["hyperparameters.lr"]
 
 
 def test_notebooks_named_by_a_command_are_read(folder: Path) -> None:
@@ -157,7 +179,7 @@ def test_notebooks_named_by_a_command_are_read(folder: Path) -> None:
     result = look(folder, command="papermill work.ipynb out.ipynb -p depth 4")
     assert [(one.name, one.form) for one in result.hyperparameters] == [("depth", "none")]
     result = look(folder, entry_point="work.ipynb")
-    assert [(one.name, one.form) for one in result.hyperparameters] == [("depth", "option")]
+    assert [(one.name, one.form, one.cell, one.line) for one in result.hyperparameters] == [("depth", "option", 1, 1)]
     (file,) = look(folder, command="papermill broken.ipynb out.ipynb").files
     assert "save" not in file.problem
     assert "not a valid notebook" in file.problem
@@ -181,8 +203,8 @@ def test_cell_hides_no_hyperparameters_of_another(folder: Path, other: str) -> N
     cells = [{"cell_type": "code", "source": code, "metadata": {"tags": tags}} for code, *tags in codes]
     (folder / "work.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
     result = look(folder, entry_point="work.ipynb")
-    found = [(one.name, one.default, one.line) for one in result.hyperparameters]
-    assert found == [("lr", "0.1", 2), ("depth", "3", 4 + other.count("\n") + 4)]
+    found = [(one.name, one.default, one.cell, one.line) for one in result.hyperparameters]
+    assert found == [("lr", "0.1", 1, 1), ("depth", "3", 3, 1)]
     assert not any(file.problem for file in result.files)
 
 

@@ -357,12 +357,13 @@ def test_parameters_cell_is_read() -> None:
         """
     )
     assert [(one.name, one.type, one.default, one.help, one.line) for one in result.values()] == [
-        ("lr", "float", "0.1", "step size", 5),
-        ("epochs", "int", "3", "", 6),
-        ("names", "list", '["a"]', "all of them", 7),
-        ("flag", "bool", "True", "x", 10),
-        ("out", "", None, "", 11),
+        ("lr", "float", "0.1", "step size", 1),
+        ("epochs", "int", "3", "", 2),
+        ("names", "list", '["a"]', "all of them", 3),
+        ("flag", "bool", "True", "x", 6),
+        ("out", "", None, "", 7),
     ]
+    assert {one.cell for one in result.values()} == {2}
     assert {(one.origin, one.form) for one in result.values()} == {("cell", "none")}
     assert read('# %% Settings tags=["parameters"]\nx = 1\n').keys() == {"x"}
 

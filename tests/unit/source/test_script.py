@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,14 +19,23 @@ from jupyter_pai.source.notebook import CodeCell
 from ...support.fuzz import MANY
 
 
-def run(text: str, folder: Path) -> str:
+def run(text: str, folder: Path, **variables: str) -> str:
     """Run the script unbuffered, as in jobs, and return its output."""
     path = folder / "cell.py"
     for name, content in script.with_shell({"cell.py": text}).items():
         (folder / name).write_text(content, "utf-8")
-    done = subprocess.run([sys.executable, "-u", str(path)], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-u", str(path)], cwd=folder, capture_output=True, text=True, check=False,
+        env={**os.environ, **variables},
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def run_with(hyperparameters: dict[str, str], text: str, folder: Path) -> str:
+    """Run the script as in a job with hyperparameters."""
+    (folder / "hyperparameters.json").write_text(json.dumps(hyperparameters))
+    return run(text, folder, PAI_CONFIG_DIR=f"{folder}/")
 
 
 def test_plain_python_is_unchanged() -> None:
@@ -192,6 +202,46 @@ def test_whole_notebook_becomes_a_script(folder: Path) -> None:
     made = script.from_cells([*cells, CodeCell("", "%pai list"), CodeCell("", "display(x)")])
     assert run(made.text, folder) == "2\n"
     assert made.notes == []
+
+
+PARAMETERS = """
+import os
+lr, name, shape, flag = 0.5, "a", (1, 2), False
+depth: int
+if os.environ: more = None
+def f(): pass
+"""
+
+
+SHOWN = CodeCell("", "print(lr, repr(name), shape, flag, depth, more, f)")
+
+
+@pytest.mark.parametrize("code", [PARAMETERS, f"import asyncio\nawait asyncio.sleep(0)\n{PARAMETERS}"])
+def test_hyperparameters_replace_those_of_the_parameters_cell(folder: Path, code: str) -> None:
+    cell = CodeCell("", code, ("pai", "parameters"))
+    given = {"lr": "1", "name": "0.10", "shape": "[3]", "flag": "true", "depth": "2", "more": "3", "f": "4", "os": "5"}
+    for made in (script.from_cells([cell, SHOWN]), script.from_cell(SHOWN.code, [cell])):
+        assert script.sets_parameters(made.text)
+        output = run_with(given, made.text, folder)
+        assert output.startswith("1.0 '0.10' (3,) True 2 3 <function f")
+
+
+def test_hyperparameters_follow_those_of_an_earlier_execution(folder: Path) -> None:
+    cell = CodeCell("", PARAMETERS, ("parameters",))
+    made = script.from_cells([cell, CodeCell("", "depth = 3", ("injected-parameters",)), SHOWN])
+    assert " yes 7 None" in run_with({"depth": "7", "flag": "yes"}, made.text, folder)
+    assert " False 3 None" in run(made.text, folder)  # Outside of a job.
+
+
+def test_names_that_a_parser_declares_are_left_to_it(folder: Path) -> None:
+    cells = [
+        CodeCell("", "lr = 1\nseed = 2", ("parameters",)),
+        CodeCell("", "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--lr', default=lr);"),
+        CodeCell("", "print(parser.parse_args().lr, lr, seed)"),
+    ]
+    made = script.from_cells(cells)
+    assert run_with({"lr": "4", "seed": "5", "more": "6"}, made.text, folder) == "1 1 5\n"
+    assert not script.sets_parameters(script.from_cells(cells[1:2]).text)
 
 
 @MANY

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel
@@ -20,7 +21,7 @@ from ....jobs.instances import Instance
 from ....jobs.job import Job
 from ....jobs.spec import JobSpec
 from ....jobs.state_dir import Home, JobFolder
-from ...base import Caller, Capability, Finding, Prepared, Submission, Trial
+from ...base import Caller, Capability, Finding, Prepared, Submission, Trial, parse_options
 from ...check import Check
 from ...remote import Candidate, RemoteBackend
 from ...reports import EventPage, LogPiece, RemoteJob, Report, Sample
@@ -144,6 +145,10 @@ class DlcBackend(RemoteBackend):
 
     async def input_uri(self) -> str:
         return await self.site.input_uri()
+
+    def sees(self, path: str, spec: JobSpec) -> bool:
+        sources = parse_options(DlcOptions, spec.options).data_sources
+        return any(PurePath(path).is_relative_to(one.mount_path) for one in sources)
 
     async def candidates(self, job_id: str) -> AsyncIterator[Candidate]:
         from . import adoption
