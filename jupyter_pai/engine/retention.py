@@ -20,7 +20,7 @@ from typing import Any
 from ..backends.base import Capability, Finding
 from ..config.settings import DiskSettings
 from ..core.cleanup import at_exit
-from ..core.errors import Conflict, PaiError, StateError
+from ..core.errors import Conflict, NotFound, PaiError, StateError
 from ..core.filesystem import write_error
 from ..core.i18n import _
 from ..core.lease import Lease
@@ -296,7 +296,14 @@ class Retention:
         await asyncio.to_thread(self._remove_files, job.id, job.source_digest)
 
     async def _delete_remote(self, job: Job, *, force: bool) -> None:
-        backend = self.profiles.backend_of(job)
+        try:
+            backend = self.profiles.backend_of(job)
+        except NotFound:
+            # Its profile was removed, or its row is damaged and differs from its record.
+            if not await asyncio.wrap_future(self.store.jobs.mend(job.id)):
+                raise
+            job = await asyncio.to_thread(self.store.jobs.get, job.id)
+            backend = self.profiles.backend_of(job)
         try:
             await check_remote(backend, job, job.remote_id)
         except Conflict:

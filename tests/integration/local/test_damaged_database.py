@@ -228,6 +228,17 @@ def test_damaged_row_is_read_from_the_record_and_replaced(home: Home, jobs: list
         engine.close()
 
 
+def test_job_with_a_wrong_letter_in_its_profile_is_deleted(home: Home, jobs: list[dict[str, Any]]) -> None:
+    with contextlib.closing(sqlite3.connect(home.database)) as database, database:
+        database.execute("UPDATE job SET profile = 'locxl' WHERE id = ?", (jobs[0]["id"],))
+    engine = EmbeddedClient()
+    try:
+        engine.call("delete", job=jobs[0]["id"])
+        assert known(engine) == jobs[1:]
+    finally:
+        engine.close()
+
+
 def job_findings(engine: EmbeddedClient) -> list[str]:
     """Return the findings of `doctor` about the rows and records of the jobs."""
     return [finding["text"] for finding in engine.call("doctor")["findings"] if finding["what"] == "jobs"]
