@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+import re
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +28,19 @@ def spec_of(folder: Path, code: str, entry: str = "train.py", **fields: Any) -> 
     return JobSpec(name="a", entry_point=entry, **{"source": Source(folder=str(folder)), **fields})
 
 
+def questions_on(spec: JobSpec, *, keeps: bool = True) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return beside.questions(spec, inspect_modules(spec)[1], {*spec.inputs}, keeps=keeps)
+
+
 def asked(spec: JobSpec) -> list[str]:
     """Return the paths that are asked about."""
-    questions, _notes = beside.questions(spec, inspect_modules(spec)[1])
-    return [one.text.split("`")[1] for one in questions]
+    questions, _notes = questions_on(spec)
+    return [one.split("`")[1] for one in questions]
 
 
 def noted(spec: JobSpec) -> list[str]:
     """Return the paths in the channel `files` that notes name."""
-    _questions, notes = beside.questions(spec, inspect_modules(spec)[1])
+    _questions, notes = questions_on(spec)
     return [note.split("`")[3] for note in notes]
 
 
@@ -98,13 +102,13 @@ def test_other_paths_are_not_asked_about(zoo: Path, code: str) -> None:
 def test_path_beside_the_folder_that_code_writes_is_noted(zoo: Path, code: str, names: list[str]) -> None:
     spec = spec_of(zoo / "scripts", code)
     assert (sorted(noted(spec)), asked(spec)) == (names, [])
-    lost = beside.questions(spec, inspect_modules(spec)[1], keeps=False)[1]
+    lost = questions_on(spec, keeps=False)[1]
     assert all("It is not kept" in note for note in lost)
 
 
 def test_path_two_levels_above_is_not_kept(zoo: Path) -> None:
     spec = spec_of(zoo / "scripts", "open('../../results/m', 'w')")
-    (note,) = beside.questions(spec, inspect_modules(spec)[1])[1]
+    (note,) = questions_on(spec)[1]
     assert "`../../results/m`" in note
     assert "It is not kept" in note
 
@@ -124,49 +128,38 @@ def test_shell_scripts_commands_and_values_name_paths_too(zoo: Path) -> None:
     assert asked(inside) == []
 
 
-def test_question_has_the_options_and_the_fixes(zoo: Path) -> None:
+def test_question_has_the_options(zoo: Path) -> None:
     spec = spec_of(zoo / "scripts", "\nopen('../data/x.csv')")
-    (question,), _notes = beside.questions(spec, inspect_modules(spec)[1])
-    assert question.text == (
-        f"The code names `../data/x.csv` (train.py, line 2), which is outside of the packed folder {zoo}/scripts."
-    )
-    assert question.question == (
-        f"{question.text} To pack it too: --source {shlex.quote(str(zoo))}. "
+    (question,), _notes = questions_on(spec)
+    assert question == (
+        f"The code names `../data/x.csv` (train.py, line 2), which is outside of the packed folder {zoo}/scripts. "
+        f"To pack it too: --source {zoo}. "
         f"To pass it as an input: --input x={zoo}/data/x.csv. The code finds it at $PAI_INPUT_X."
     )
-    pack, take = question.fixes
-    assert (pack.title, take.title) == (f"Pack {zoo.name}/", "Pass x.csv as an input")
-    assert pack.changes == {"source.folder": str(zoo), "entry_point": "scripts/train.py"}
-    assert take.changes == {"inputs.x": f"{zoo}/data/x.csv"}
-    assert asked(spec.model_copy(update={"inputs": take.changes and {"x": f"file://{zoo}/data/"}})) == []
-    cell = spec.model_copy(
-        update={"source": Source(folder=str(zoo / "scripts"), files={"train.py": ""}), "command": "a"}
-    )
-    assert beside.questions(cell.model_copy(update={"args": ("../data/x.csv",)}), ())[0][0].fixes[0].changes == {
-        "source.folder": str(zoo),
-        "source.files": {"scripts/train.py": ""},
-        "command": "cd scripts && a",
-    }
+    assert asked(spec.model_copy(update={"inputs": {"x": f"file://{zoo}/data/"}})) == []
+    (zoo / "data/my data").mkdir()
+    values = {"data": "../data/my data"}
+    (question,), _notes = questions_on(spec_of(zoo / "scripts", "", command="python a.py", hyperparameters=values))
+    assert f"--source {zoo}. Begin the command with `cd scripts &&`. To pass" in question
+    assert f"--input 'my_data={zoo}/data/my data'. " in question
 
 
 def test_requirements_beside_the_script_are_noted(zoo: Path) -> None:
     (zoo / "scripts/requirements.txt").touch()
     spec = spec_of(zoo, "", "scripts/train.py")
-    (note,) = beside.questions(spec, ())[1]
+    (note,) = questions_on(spec)[1]
     assert note.startswith("`scripts/requirements.txt` is not installed")
-    assert beside.questions(spec_of(zoo / "scripts", ""), ())[1] == ()
+    assert questions_on(spec_of(zoo / "scripts", ""))[1] == ()
     (zoo / "requirements.txt").touch()
-    assert beside.questions(spec, ())[1] == ()
+    assert questions_on(spec)[1] == ()
 
 
 def test_home_folder_is_not_offered(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = spec_of(zoo / "scripts", "open('../data/x.csv')")
     for home in (zoo.parent / "other", zoo):
         monkeypatch.setenv("HOME", str(home))
-        (question,), _notes = beside.questions(spec, inspect_modules(spec)[1])
-        offered = [one for fix in question.fixes for one in fix.changes]
-        assert offered == (["inputs.x"] if home == zoo else ["source.folder", "entry_point", "inputs.x"])
-    assert "--source" not in question.question
+        (question,), _notes = questions_on(spec)
+        assert re.findall(r"--\w+", question) == (["--input"] if home == zoo else ["--source", "--input"])
 
 
 def test_modules_of_the_project_around_the_folder_are_asked_about(zoo: Path) -> None:
@@ -216,16 +209,16 @@ def test_script_runs_where_its_paths_start(zoo: Path, code: str, place: str) -> 
 
 def test_inputs_that_fixes_add_have_different_names(folder: Path) -> None:
     """Otherwise one of them would replace another one, or an input of the user."""
-    for path in ("a/data/x.csv", "b/data/y.csv", "work/data/z.csv"):
+    for path in ("a/data/x.csv", "b/data/y.csv", "work/data/z.csv", "work/more/data/z.csv"):
         (folder / path).parent.mkdir(parents=True)
         (folder / path).write_text("1")
     (folder / "work/.gitignore").write_text("data/\n")
-    code = "import os\nos.listdir('../a/data')\nos.listdir('../b/data')\nopen('data/z.csv')\n"
+    code = "import os\nos.listdir('../a/data')\nos.listdir('../b/data')\nopen('data/z.csv')\nopen('more/data/z.csv')\n"
     spec = spec_of(folder / "work", code, inputs={"data": "/elsewhere"})
     modules = inspect_modules(spec)[1]
-    asked, _notes = beside.questions(spec, modules)
-    assert [one.channel for one in asked] == ["data_2", "data_3"]
-    assert [f"inputs.{one.channel}" in one.fixes[-1].changes for one in asked] == [True, True]
-    taken = {*spec.inputs, *(one.channel for one in asked)}
-    (question,) = excluded.questions(pack.scan(spec.source, 10**9), modules, {}, taken=taken)
-    assert f"--input data_4={folder}/work/data" in question
+    taken = {*spec.inputs}
+    outside, _notes = beside.questions(spec, modules, taken)
+    named = excluded.questions(pack.scan(spec.source, 10**9), modules, {}, taken)
+    words = re.findall(r"--input (\S+)\.", " ".join((*outside, *named)))
+    paths = {"data_2": "b/data", "data_3": "a/data", "data_4": "work/more/data", "data_5": "work/data"}
+    assert words == [f"{name}={folder}/{path}" for name, path in paths.items()]

@@ -23,7 +23,7 @@ def project(folder: Path, code: str, ignored: str = "data/\noutputs/\n*.bin\n", 
 def asked(folder: Path, code: str, ignored: str = "data/\noutputs/\n*.bin\n", **hyperparameters: str) -> list[str]:
     manifest = project(folder, code, ignored)
     spec = JobSpec(name="a", entry_point="train.py", source=Source(folder=str(folder)), hyperparameters=hyperparameters)
-    questions = excluded.questions(manifest, inspect_modules(spec)[1], hyperparameters)
+    questions = excluded.questions(manifest, inspect_modules(spec)[1], hyperparameters, set())
     return [question.split("`")[1] for question in questions]
 
 
@@ -85,7 +85,7 @@ def test_folder_of_which_all_files_are_excluded_is_asked_about(folder: Path) -> 
 def test_question_names_place_rule_and_both_fixes(folder: Path) -> None:
     manifest = project(folder, "\nopen('data/train.csv')")
     spec = JobSpec(name="a", entry_point="train.py", source=Source(folder=str(folder)))
-    (question,) = excluded.questions(manifest, inspect_modules(spec)[1], {})
+    (question,) = excluded.questions(manifest, inspect_modules(spec)[1], {}, set())
     assert question == (
         "The code names `data/train.csv` (train.py, line 2), which is excluded (.gitignore: data/). "
         f"To include it, add the line `!data/` to {folder}/.paiignore. "
