@@ -78,7 +78,8 @@ _SYNONYMS = {
 # A command with its options, which stay, also any other between backticks; an option with the next word.
 _OPTION = re.compile(
     r"(?:%{1,2}pai(?:_train)?|jupyter pai|pip install|torchrun)\b[^.,;:()`\n，。；：（）]*|`[a-z%][^`\n]*`"
-    r"|`?--(?P<option>[a-z]+(?:-[a-z]+)*)(?![\w-])`?(?P<gap>[ =](?P<word>'[^']*'|[^\s,;:()`，。；：（）]+))?"
+    r"|`?--(?P<option>[a-z]+(?:-[a-z]+)*)(?![\w-])`?"
+    r"(?P<gap>[ =](?P<word>'[^']*'(?:\"'\"'[^']*')*|(?:[^\s,;:()`，。；：（）]|[,:](?=[\w/]))+))?"
 )
 _VALUE = re.compile(r"'.*'|[A-Z]{2,}|\d[\w.]*|\S*[/*?\[]\S*", re.DOTALL)
 _options_shown: ContextVar[bool] = ContextVar("options_shown", default=False)
@@ -125,9 +126,10 @@ def _parameter(match: re.Match[str], names: Mapping[str, str]) -> str:
     parameter = names.get(parameter, parameter)
     if "VALUE" not in form:
         return f"`{parameter}{equals}{form}`{gap}"
-    name, is_pair, value = word.partition("=")
+    plain = shlex.split(word)[0] if word.startswith("'") else word
+    name, is_pair, value = plain.partition("=")
     if "NAME" not in form:
-        name, is_pair, value = "", _VALUE.fullmatch(word) or (option in _TAKES_WORD and word), word.strip("'")
+        name, is_pair, value = "", _VALUE.fullmatch(word) or (option in _TAKES_WORD and word), plain
     if not is_pair:
         return f"`{parameter}=`{gap}"
     rest = gap[1 + len(word) :]

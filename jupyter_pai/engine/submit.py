@@ -26,7 +26,7 @@ from ..jobs.provenance import ProvenanceRecorder
 from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, PackedCode, Reservation, new_id, packed_code, reserve, state_errors, write_files
 from ..jobs.store.store import Store
-from ..source import beside, pack as source, secret_fields, secret_scan
+from ..source import pack as source, secret_fields, secret_scan
 from ..source.file_cache import FileMemory
 from ..source.hyperparameters.discover import Inspection, inspect_modules
 from ..storage.base import Progress
@@ -94,7 +94,7 @@ class Submitter:
             places = self.home.sources, self._file_cache
             matches = None if quick else await self.examine(source.inspect, manifest, *places)
         inspected, modules = await self.examine(inspect_modules, plan.spec)
-        named, outside, written = await self.examine(plan.path_questions, manifest, modules)
+        questions, written = await self.examine(plan.path_questions, manifest, modules)
         return Preview(
             spec=plan.spec,
             backend=plan.profile.backend,
@@ -102,8 +102,7 @@ class Submitter:
             command=plan.spec.model_copy(update={"nargs": inspected.nargs}).command_line,
             python=plan.check.python,
             notes=(*plan.check.notes, *secret_scan.messages(matches or ()), *inspected.notes, *written),
-            questions=(*plan.check.questions, *named, *(one.question for one in outside)),
-            path_questions=beside.as_json(outside),
+            questions=(*plan.check.questions, *questions),
             cost=plan.check.cost,
             hyperparameters=inspected.hyperparameters,
             refused=inspected.refused,

@@ -34,7 +34,6 @@ from ..jobs.job import Job, JobStatus, now
 from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, PackedCode, Packing, new_id
 from ..source import beside, excluded, pack as source
-from ..source.beside import PathQuestion
 from ..source.entry_point import interpreter, interpreter_of, script_of
 from ..source.hyperparameters import Hyperparameter, Module
 from ..source.hyperparameters.discover import inspect_modules
@@ -64,11 +63,6 @@ class Preview(BaseModel):
     python: str
     notes: tuple[str, ...]
     questions: tuple[str, ...] = Field((), description="Questions to confirm before the submit, such as the cost.")
-    path_questions: list[dict[str, Any]] = Field(
-        [],
-        description="The questions about paths outside of the packed folder: `question` as above, `text` without the "
-        "options that answer it, and `fixes`, each with a title and the new values of fields of the spec.",
-    )
     cost: str = Field(
         "",
         description="On which machines it runs, what they cost and for how long; empty where nothing is to be paid. "
@@ -185,20 +179,18 @@ class SubmitPlan:
             return ""
         return beside.script_folder(self.spec, inspect_modules(self.spec)[1], own)
 
-    def path_questions(
-        self, manifest: Manifest, modules: Sequence[Module]
-    ) -> tuple[tuple[str, ...], tuple[PathQuestion, ...], tuple[str, ...]]:
+    def path_questions(self, manifest: Manifest, modules: Sequence[Module]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the questions about excluded paths that the code reads, and about paths that a job does not have, and
         notes on paths that it writes beside the packed folder. May block."""
         limits = getattr(self.backend.settings, "kept_files", None)
         keeps = limits is None or limits.size > 0
+        taken = {*self.spec.inputs}
         outside, written = beside.questions(
-            self.spec, modules, keeps=keeps, sees=lambda path: self.backend.sees(path, self.spec)
+            self.spec, modules, taken, keeps=keeps, sees=lambda path: self.backend.sees(path, self.spec)
         )
-        taken = {*self.spec.inputs, *(one.channel for one in outside)}
         working = beside.working_folder(self.spec)
-        named = excluded.questions(manifest, modules, self.spec.hyperparameters, working, taken)
-        return named, outside, written
+        named = excluded.questions(manifest, modules, self.spec.hyperparameters, taken, working)
+        return (*named, *outside), written
 
     def _interpreter(self, script: str) -> str:
         if self.code is None:
@@ -248,7 +240,7 @@ class SubmitPlan:
                 faults=inspection.refused,
             )
         manifest, packed = self._packed_folder(home, {} if known is None else known)
-        questions, outside, written = self.path_questions(manifest, modules)
+        questions, written = self.path_questions(manifest, modules)
         code = PackedCode(
             packed.path,
             packed.digest,
@@ -264,8 +256,7 @@ class SubmitPlan:
             ),
             packing=Packing(manifest.excluded[:_MAX_EXCLUDED], self._import_paths(manifest)),
         )
-        asked = (*questions, *(one.question for one in outside))
-        check = replace(self.check, questions=(*self.check.questions, *asked))
+        check = replace(self.check, questions=(*self.check.questions, *questions))
         spec = self.spec.model_copy(update={"nargs": inspection.nargs})
         return replace(self, spec=spec, code=code, check=check)
 

@@ -9,11 +9,10 @@ import posixpath
 import re
 import shlex
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from ..core import contract
 from ..core.file_uri import local_path
@@ -35,25 +34,6 @@ _NO_SHELL = (".py", ".ipynb")
 _OF_SYSTEM = re.compile(r"/(dev|proc|sys|usr|s?bin|lib[^/]*|etc|opt|tmp|var|run|ml)(/|$)")
 # Calls that test a path: the code does without it.
 _TESTS = frozenset("exists isdir isfile is_dir is_file".split())
-
-
-@dataclass(frozen=True)
-class Fix:
-    """A way to give a path to a job: a title for a button, and the new values of fields of the spec."""
-
-    title: str
-    changes: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class PathQuestion:
-    """A question about a path: its text, the same with the options of the fixes, the fixes, and the name of the input
-    that one of them adds; empty without one."""
-
-    text: str
-    question: str
-    fixes: tuple[Fix, ...]
-    channel: str = ""
 
 
 @dataclass(frozen=True)
@@ -108,11 +88,16 @@ def _leaves(path: str) -> bool:
 
 
 def questions(
-    spec: JobSpec, modules: Sequence[Module], *, keeps: bool = True, sees: Callable[[str], bool] = lambda path: True
-) -> tuple[tuple[PathQuestion, ...], tuple[str, ...]]:
+    spec: JobSpec,
+    modules: Sequence[Module],
+    taken: set[str],
+    *,
+    keeps: bool = True,
+    sees: Callable[[str], bool] = lambda path: True,
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the questions about paths outside of the packed folder that the code reads, and notes on the ones that it
-    writes. `keeps`: files beside the code become outputs. `sees` returns whether the job sees an absolute path of this
-    machine. May block."""
+    writes. `taken` has the names of inputs, and gets the ones of the questions. `keeps`: files beside the code become
+    outputs. `sees` returns whether the job sees an absolute path of this machine. May block."""
     folder = spec.source.folder
     if not folder:
         return (), ()
@@ -134,9 +119,7 @@ def questions(
     last = {path for path in known if not any(more.startswith(f"{path}/") for more in known)}
     read = [one for path, one in found.items() if path not in notes and (path in last or one.name.is_used)]
     parent = _parent(folder, [one.path for one in read if not one.is_absolute])
-    asked: list[PathQuestion] = []
-    for one in read[:_MOST_NAMED]:
-        asked.append(_question(spec, one, parent, {*spec.inputs, *(other.channel for other in asked)}))
+    asked = [_question(spec, one, parent, taken) for one in read[:_MOST_NAMED]]
     written = [text for path, text in notes.items() if path in last][:_MOST_NAMED]
     return tuple(asked), (*written, *filter(None, [_requirements(spec)]))
 
@@ -160,44 +143,26 @@ def _note(one: _Outside, above: str, *, keeps: bool) -> str:
     return (kept if keeps else lost).format(path=one.name.text, place=_place(one.name), name=name)
 
 
-def _question(spec: JobSpec, one: _Outside, parent: str, taken: Container[str]) -> PathQuestion:
-    folder, fixes, channel = spec.source.folder, [], ""
-    advice: list[str] = []
+def _question(spec: JobSpec, one: _Outside, parent: str, taken: set[str]) -> str:
+    folder = spec.source.folder
     if one.is_module:
-        sentence = _("The code imports `{path}` ({place}), which is outside of the packed folder {folder}.")
+        text = _("The code imports `{path}` ({place}), which is outside of the packed folder {folder}.")
     elif one.is_absolute:
-        sentence = _("The code names `{path}` ({place}), a path of this machine that the job does not have.")
+        text = _("The code names `{path}` ({place}), a path of this machine that the job does not have.")
     else:
-        sentence = _("The code names `{path}` ({place}), which is outside of the packed folder {folder}.")
-    text = sentence.format(path=one.name.text, place=_place(one.name), folder=folder)
+        text = _("The code names `{path}` ({place}), which is outside of the packed folder {folder}.")
+    sentences = [text.format(path=one.name.text, place=_place(one.name), folder=folder)]
     if parent and not one.is_absolute:
-        inner = os.path.relpath(folder, parent)
-        name = f"{os.path.basename(parent)}/"  # A button has little room.
-        fixes.append(Fix(_("Pack {folder}").format(folder=name), _moved(spec, inner, parent)))
-        advice.append(_("To pack it too: --source {folder}.").format(folder=shlex.quote(parent)))
-        if spec.command.strip():
-            advice.append(_("Begin the command with `cd {folder} &&`.").format(folder=shlex.quote(inner)))
+        sentences.append(_("To pack it too: --source {folder}.").format(folder=shlex.quote(parent)))
+        if _commands(spec):
+            inner = shlex.quote(os.path.relpath(folder, parent))
+            sentences.append(_("Begin the command with `cd {folder} &&`.").format(folder=inner))
     if not one.is_module and not _is_in(folder, one.path):
         channel = channel_name(one.path, taken)
         (variable,) = contract.variables("PAI_INPUT_", [channel])[0].values()
-        uri = one.path + "/" * os.path.isdir(one.path)
-        title = _("Pass {path} as an input").format(path=os.path.basename(one.path))
-        fixes.append(Fix(title, {f"inputs.{channel}": uri}))
-        take = _("To pass it as an input: --input {name}={path}. The code finds it at ${variable}.")
-        advice.append(take.format(name=channel, path=shlex.quote(one.path), variable=variable))
-    return PathQuestion(text, join(" ", [text, *advice]), tuple(fixes), channel)
-
-
-def _moved(spec: JobSpec, inner: str, parent: str) -> dict[str, Any]:
-    """Return the fields of a spec whose folder becomes the folder `inner` of a parent."""
-    changes: dict[str, Any] = {"source.folder": parent}
-    if spec.source.files:
-        changes["source.files"] = {f"{inner}/{name}": text for name, text in spec.source.files.items()}
-    if spec.command.strip():
-        changes["command"] = f"cd {shlex.quote(inner)} && {spec.command}"
-    else:
-        changes["entry_point"] = posixpath.join(inner, spec.entry_point)
-    return changes
+        take = _("To pass it as an input: --input {word}. The code finds it at ${variable}.")
+        sentences.append(take.format(word=shlex.quote(f"{channel}={one.path}"), variable=variable))
+    return join(" ", sentences)
 
 
 def _place(name: NamedPath) -> str:
@@ -315,15 +280,3 @@ def _parent(folder: str, paths: Sequence[str]) -> str:
 
 def _is_in(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder}/")
-
-
-def as_json(asked: Iterable[PathQuestion]) -> list[dict[str, Any]]:
-    """Return questions for a form, which shows the fixes as buttons."""
-    return [
-        {
-            "question": one.question,
-            "text": one.text,
-            "fixes": [{"title": fix.title, "changes": fix.changes} for fix in one.fixes],
-        }
-        for one in asked
-    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -69,12 +69,12 @@ def questions(
     manifest: Manifest,
     modules: Iterable[Module],
     hyperparameters: Mapping[str, str],
+    taken: set[str],
     working: str = "",
-    taken: Container[str] = (),
 ) -> tuple[str, ...]:
     """Return a question for each of the first excluded paths that the code reads: by a text in `modules`, or as the
-    value of a hyperparameter. `working` is the folder of the code in which it runs, `taken` has names of inputs. May
-    block."""
+    value of a hyperparameter. `taken` has the names of inputs, and gets the ones of the questions. `working` is the
+    folder of the code in which it runs. May block."""
     search = _Search(manifest, working)
     if not search.excluded:
         return ()

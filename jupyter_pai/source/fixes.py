@@ -6,7 +6,7 @@ import os
 import posixpath
 import re
 import shlex
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, count
 
 from ..core.i18n import _
@@ -14,9 +14,9 @@ from ..jobs.state_dir import ExcludedPath
 from . import ignore
 
 
-def fixes(excluded: ExcludedPath, folder: str, named: str = "", taken: Container[str] = ()) -> str:
+def fixes(excluded: ExcludedPath, folder: str, named: str, taken: set[str]) -> str:
     """Return the ways to give an excluded path of `folder` to a job. `named` is the path that the code names, if known:
-    the excluded one or one below. `taken`: names of other inputs. Empty if the path cannot be read."""
+    the excluded one or one below. `taken`: see `channel_name`. Empty if the path cannot be read."""
     include = _include(excluded, folder, posixpath.normpath(named) if named else "")
     path = os.path.join(folder, excluded.path.rstrip("/"))
     if not os.access(path, os.R_OK):
@@ -28,23 +28,25 @@ def fixes(excluded: ExcludedPath, folder: str, named: str = "", taken: Container
 
 def link_options(paths: Iterable[str], folder: str) -> str:
     """Return the options that pass the targets of links of `folder` as inputs, and exclude broken links."""
-    options: dict[str, str] = {}
+    options: list[str] = []
+    taken: set[str] = set()
     for path in paths:
-        name, file = channel_name(path, options), os.path.join(folder, path)
+        file = os.path.join(folder, path)
         is_target = os.path.exists(file)
-        options[name] = (
-            f"--input {shlex.quote(f'{name}={file}')}" if is_target else f"--exclude {shlex.quote('/' + escaped(path))}"
-        )
-    return " ".join(options.values())
+        name, word = ("input", f"{channel_name(path, taken)}={file}") if is_target else ("exclude", f"/{escaped(path)}")
+        options.append(f"--{name} {shlex.quote(word)}")
+    return " ".join(options)
 
 
-def channel_name(path: str, taken: Container[str] = ()) -> str:
-    """Return the name of an input channel for a path, which has a short variable. `taken`: names that it must not
-    have."""
+def channel_name(path: str, taken: set[str]) -> str:
+    """Return the name of an input channel for a path, which has a short variable. `taken` has the names of other
+    inputs, and gets this one."""
     word = re.sub(r"[^A-Za-z0-9_]+", "_", os.path.basename(path).partition(".")[0]).strip("_")
     name = word if word[:1].isalpha() else f"data_{word}".rstrip("_")
     names = chain([name], (f"{name}_{n}" for n in count(2)))
-    return next(one for one in names if one not in taken)
+    channel = next(one for one in names if one not in taken)
+    taken.add(channel)
+    return channel
 
 
 def _include(excluded: ExcludedPath, folder: str, named: str) -> str:

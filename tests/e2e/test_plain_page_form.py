@@ -20,7 +20,7 @@ from jupyter_pai.client.widgets.form_view import Form
 from jupyter_pai.config.toml_file import user_file
 from jupyter_pai.jobs.state_dir import Home
 
-from ..conftest import until
+from ..conftest import submit, until
 from ..fakes.alibaba import StandIn
 from .accessibility import cut_off, faults, moving, unreachable
 from .plain_page import PlainPage
@@ -275,6 +275,35 @@ def test_submit_from_the_page_gives_its_job_to_python(page: Page, engine: Embedd
         # The form keeps the submitted request, in Python types.
         expect(shown.root.get_by_label("lr", exact=True)).to_have_value("0.25")
         assert shown.form.hyperparameters == {"lr": 0.25}
+
+
+@pytest.mark.slow("browser")
+def test_defaults_and_fixes_take_one_click_each(page: Page, engine: EmbeddedClient, script: Path) -> None:
+    inner, data = script.parent / "scripts", script.parent / "data"
+    inner.mkdir()
+    data.mkdir()
+    (data / "x.csv").write_text("1")
+    script = script.rename(inner / script.name)
+    submit(engine, folder=inner, entry_point=script.name, hyperparameters={"lr": "0.25"})
+    script.write_text(f"{SCRIPT}print(open('../data/x.csv').read())\n")
+    with closing(PlainForm(page, engine, script)) as shown:
+        root, rate = shown.open(), shown.root.get_by_label("lr", exact=True)
+        expect(rate).to_have_value("0.25")
+        shown.root.get_by_role("button", name="Reset to defaults").click()
+        expect(rate).to_have_value("")
+        question = shown.root.locator(".jp-pai-Train-cost")
+        expect(question).to_contain_text("outside of the packed folder")
+        # A long path is cut in the text of its button only.
+        text = f"Folder: …/{script.parents[2].name}/code"
+        fix = question.get_by_role("button", name=f"{text} ({inner.parent})", exact=True)
+        expect(fix).to_have_text(text)
+        expect(fix).to_have_attribute("title", f"Change the form: Folder: {inner.parent}")
+        expect(fix).to_have_accessible_description("Change the form")
+        assert (cut_off(root), faults(page, ".jp-pai-Train-foot")) == ([], [])
+        fix.press("Enter")
+        expect(question).to_have_count(0)
+        shown.wait(lambda: shown.form.entry_point == f"scripts/{script.name}")
+        assert shown.form.source["folder"] == str(inner.parent)
 
 
 @pytest.mark.slow("browser")

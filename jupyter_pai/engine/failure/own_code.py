@@ -44,7 +44,7 @@ def _missing_file(path: str, folder: JobFolder) -> tuple[str, str] | None:
     if not (one := excluded.find(name, Packing.read(folder).excluded)):
         return None
     reason = _("File `{path}` not found: it was excluded ({why}).").format(path=path, why=one.why)
-    return reason, fixes(one, _source(folder), name)
+    return reason, fixes(one, _source(folder), name, set())
 
 
 def _working_folder(folder: JobFolder) -> str:
@@ -66,7 +66,7 @@ def _missing_module(name: str, folder: JobFolder) -> tuple[str, str] | None:
             path = posixpath.normpath(posixpath.join(root, name.replace(".", "/") + end))
             if one := excluded.find(path, packing.excluded):
                 reason = _("The module `{name}` was excluded ({why}).").format(name=name, why=one.why)
-                return reason, fixes(one, _source(folder), name)
+                return reason, fixes(one, _source(folder), name, set())
     head, _dot, rest = name.partition(".")
     places = [place for path in files if (place := _place_of(head, path)) is not None]
     if not places:

@@ -54,9 +54,9 @@ export const OPTION_FIELDS: Readonly<Record<string, IOptionField>> = {
 
 // A command with its options, which stay, also any other between backticks; an option with the next word.
 const OPTION =
-  /(?:%{1,2}pai(?:_train)?|jupyter pai|pip install|torchrun)\b[^.,;:()`\n，。；：（）]*|`[a-z%][^`\n]*`|`?--([a-z]+(?:-[a-z]+)*)(?![\w-])`?(?:[ =]('[^']*'|[^\s,;:()`，。；：（）]+))?/g;
+  /(?:%{1,2}pai(?:_train)?|jupyter pai|pip install|torchrun)\b[^.,;:()`\n，。；：（）]*|`[a-z%][^`\n]*`|`?--([a-z]+(?:-[a-z]+)*)(?![\w-])`?(?:[ =]('[^']*'(?:"'"'[^']*')*|(?:[^\s,;:()`，。；：（）]|[,:](?=[\w/]))+))?/g;
 // Words in the place of a value.
-const PLACEHOLDER = /^(?:NAME|VALUE|PATH|URI|URL|FILE|SPEC|KEY|TYPE|GLOB|ID|…)$/;
+const PLACEHOLDER = /^(?:NAME|VALUE|PATH|FOLDER|URI|URL|FILE|SPEC|KEY|TYPE|GLOB|ID|…)$/;
 // Options whose next word is a value. After others, a value is in quotes, in capitals, a number, a path or a pattern.
 const TAKES_WORD = /^(?:allow-secret|container|requirement)$/;
 const VALUE = /^(?:'.*'|[A-Z]{2,}|\d[\w.]*|\S*[/*?[]\S*)$/s;
@@ -81,7 +81,7 @@ export function partsOf(message: string, isKnown: (option: string) => boolean): 
 function valueOf(option: string, word: string): readonly [Pick<IOption, 'name' | 'value'>, number] {
   const nothing = { name: '', value: '' };
   const own = word.replace(/(?<!=)\.$/, '');
-  const plain = own.replace(/^'(.*)'$/s, '$1');
+  const plain = own.replace(/^'(.*)'$/s, '$1').replaceAll(`'"'"'`, "'");
   const kind = OPTION_FIELDS[option]?.kind;
   if (kind === 'entry' && plain.includes('=')) {
     const [name, value] = [plain.slice(0, plain.indexOf('=')), plain.slice(plain.indexOf('=') + 1)];

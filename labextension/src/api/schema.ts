@@ -671,7 +671,6 @@ export interface IPreview {
   readonly python: string;
   readonly notes: readonly string[];
   readonly questions?: readonly string[];
-  readonly path_questions?: readonly Readonly<Record<string, unknown>>[];
   readonly cost?: string;
   readonly hyperparameters: readonly IHyperparameter[];
   readonly refused?: Readonly<Record<string, string>>;

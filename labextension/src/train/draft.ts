@@ -5,9 +5,10 @@
 import type { IOption } from '../api/options.js';
 import { OPTION_FIELDS } from '../api/options.js';
 import type { Json } from '../api/wire.js';
-import { list, record, strings } from '../api/wire.js';
+import { list, record, string, strings } from '../api/wire.js';
 import type { IRow } from '../ui/fields/specedits.js';
 import { duplicateNames, isEmpty } from '../ui/fields/specedits.js';
+import { quoted } from '../ui/shell.js';
 import type { IDeclaredHyperparameter } from './preview.js';
 
 export const TABLES = ['hyperparameters', 'labels', 'environment', 'secrets'] as const;
@@ -235,7 +236,29 @@ export function withOption(draft: IDraft, { option, name, value }: IOption): IDr
       path === 'source.exclude' && others.length < items.length ? others : [...others, value]
     );
   }
-  return withField(draft, path, kind === 'number' ? Number(value) : value);
+  return path === 'source.folder'
+    ? withFolder(draft, value)
+    : withField(draft, path, kind === 'number' ? Number(value) : value);
+}
+
+/** Return the draft with another folder of code. If it contains the present one, the job runs the same as before. */
+function withFolder(draft: IDraft, folder: string): IDraft {
+  const closed = (path: string) => path.replace(/\/*$/, '/');
+  const [outer, present] = [closed(folder), closed(string(field(draft, 'source.folder')))];
+  const inner = present.startsWith(outer) ? present.slice(outer.length) : '';
+  const started = (command: unknown) =>
+    inner && string(command).trim() ? `cd ${quoted(inner.slice(0, -1))} && ${string(command)}` : command;
+  const entry = string(field(draft, 'entry_point'));
+  const files = Object.entries(record(field(draft, 'source.files')));
+  const roles = list(field(draft, 'roles')).map(record);
+  const changes = {
+    'source.folder': folder,
+    'source.files': Object.fromEntries(files.map(([name, text]) => [inner + name, text])),
+    entry_point: entry && inner + entry,
+    command: started(field(draft, 'command')),
+    roles: roles.map(role => setAt(role, ['command'], started(role['command'])))
+  };
+  return Object.entries(changes).reduce((result, [path, value]) => withField(result, path, value), draft);
 }
 
 /** Return an unused input channel name for a URI. */

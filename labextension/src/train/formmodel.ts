@@ -11,17 +11,9 @@ import type { IJob, Json } from '../api/wire.js';
 import { record, string } from '../api/wire.js';
 import type { IContext } from '../ui/context.js';
 import type { IDraft } from './draft.js';
-import { draftOf, field, movedDraft, requestOf, withField, withoutFile } from './draft.js';
-import type { IDeclaredHyperparameter, IFix, IFormErrors, IInitialForm, IPreview } from './preview.js';
-import {
-  documentErrors,
-  formErrorsOf,
-  NO_ERRORS,
-  parseDeclared,
-  parseInitialForm,
-  parsePreview,
-  withoutOptions
-} from './preview.js';
+import { draftOf, field, movedDraft, requestOf, withoutFile } from './draft.js';
+import type { IDeclaredHyperparameter, IFormErrors, IInitialForm, IPreview } from './preview.js';
+import { documentErrors, formErrorsOf, NO_ERRORS, parseDeclared, parseInitialForm, parsePreview } from './preview.js';
 import type { IStage } from './submitjob.js';
 import { submitJob } from './submitjob.js';
 
@@ -90,13 +82,6 @@ export class TrainFormModel {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.updatePreview(), PAUSE);
     this.signal.emit();
-  }
-
-  /** Change the fields of a fix. */
-  apply({ changes }: IFix): void {
-    if (this.draft) {
-      this.change(Object.entries(changes).reduce((draft, [path, value]) => withField(draft, path, value), this.draft));
-    }
   }
 
   /** Replace the draft by a request. `script_if_needed` of the form is kept if the request lacks it. */
@@ -168,9 +153,7 @@ export class TrainFormModel {
       const { signal } = this.controller;
       await this.saveDocuments();
       const setStage = (stage: IStage) => this.setStage(stage);
-      const { preview, context } = this;
-      const asking = (text: string) => withoutOptions(text, preview);
-      const job = await this.key.use(request, key => submitJob(context, request, key, setStage, signal, asking));
+      const job = await this.key.use(request, key => submitJob(this.context, request, key, setStage, signal));
       this.errors = job ? NO_ERRORS : this.errors;
       return job;
     } catch (error) {
@@ -298,7 +281,7 @@ export class TrainFormModel {
       return () => {
         this.errors = formErrorsOf(error);
         // They are those of an earlier request, which may have other instances.
-        this.preview = this.preview && { ...this.preview, cost: '', questions: [], pathQuestions: [] };
+        this.preview = this.preview && { ...this.preview, cost: '', questions: [] };
         this.declared = response === null ? this.declared : parseDeclared(response);
       };
     }

@@ -61,8 +61,6 @@ export interface IPreview {
   readonly refused: ReadonlyMap<string, string>;
   /** Questions to confirm, possibly about the cost. */
   readonly questions: readonly string[];
-  /** The questions about paths, with the fixes that the form applies. */
-  readonly pathQuestions: readonly IPathQuestion[];
   /** The cost: instances, price and duration; empty if the job is free. */
   readonly cost: string;
   readonly files: number;
@@ -79,19 +77,6 @@ export interface IPreview {
   readonly mended: string;
   /** The faults of the job's own document. */
   readonly problems: readonly IProblem[];
-}
-
-/** A question about a path. `question` names options of the command line, `text` does not. */
-export interface IPathQuestion {
-  readonly question: string;
-  readonly text: string;
-  readonly fixes: readonly IFix[];
-}
-
-/** A change of fields of the spec, by their dotted paths. */
-export interface IFix {
-  readonly title: string;
-  readonly changes: Json;
 }
 
 /** A fault of a document. `line` is 0 if it is unknown. An error refuses the submit; others are warnings. */
@@ -119,11 +104,6 @@ export const NO_ERRORS: IFormErrors = { fields: new Map(), message: null, secret
 export function documentErrors({ problems }: IPreview): IFormErrors {
   const errors = problems.filter(problem => problem.isError).map(({ text, fix }) => `${text} ${fix}`);
   return errors.length ? { ...NO_ERRORS, fields: new Map([['options.document', errors.join(' ')]]) } : NO_ERRORS;
-}
-
-/** Return a text of the engine with the short texts of the questions that the form answers by buttons. */
-export function withoutOptions(text: string, preview: IPreview | null): string {
-  return (preview?.pathQuestions ?? []).reduce((result, one) => result.replace(one.question, () => one.text), text);
 }
 
 /** Return whether there is an error. */
@@ -182,15 +162,6 @@ export function parsePreview(value: unknown): IPreview {
     notes: strings(data['notes']),
     refused: parseMap(data['refused'], string),
     questions: strings(data['questions']),
-    pathQuestions: list(data['path_questions'])
-      .map(record)
-      .map(item => ({
-        question: string(item['question']),
-        text: string(item['text']),
-        fixes: list(item['fixes'])
-          .map(record)
-          .map(fix => ({ title: string(fix['title']), changes: record(fix['changes']) }))
-      })),
     cost: string(data['cost']),
     files: number(data['files']) ?? 0,
     bytes: number(data['bytes']) ?? 0,

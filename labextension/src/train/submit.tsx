@@ -27,28 +27,13 @@ export function SubmitSection(props: IProps): React.JSX.Element {
   const unsaved = host.save ? (form?.unsaved ?? []) : [];
   const stage = form?.stage ?? null;
   const errors = form?.errors.fields.size ?? 0;
-  const asked = form?.preview?.pathQuestions ?? [];
-  const answered = new Set(asked.map(({ question }) => question));
-  const questions = (form?.preview?.questions ?? []).filter(question => !answered.has(question));
-  const costs = new Set([form?.preview?.cost ?? '', ...questions].filter(Boolean));
+  const questions = new Set([form?.preview?.cost ?? '', ...(form?.preview?.questions ?? [])].filter(Boolean));
   return (
     <section className="jp-pai-Train-foot" aria-label={trans.__('Submit')}>
-      {[...costs].map(text => (
+      {[...questions].map(text => (
         <p key={text} className="jp-pai-Train-cost">
           <MessageText text={text} />
         </p>
-      ))}
-      {asked.map(({ question, text, fixes }) => (
-        <div key={question} className="jp-pai-Train-cost" role="group" aria-label={text}>
-          <p>{text}</p>
-          <div className="jp-pai-Actions">
-            {fixes.map(fix => (
-              <button key={fix.title} type="button" className="jp-pai-Button" onClick={() => form?.apply(fix)}>
-                {fix.title}
-              </button>
-            ))}
-          </div>
-        </div>
       ))}
       {unsaved.length > 0 && (
         <p className="jp-pai-Train-hint">{trans.__('Unsaved; will be saved first: %1', unsaved.join(', '))}</p>

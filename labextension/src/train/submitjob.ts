@@ -27,7 +27,6 @@ const WAIT_INTERVAL = 5000;
  *
  * @param setStage - called with each stage.
  * @param signal - cancels the submit if it is not complete.
- * @param textOf - returns the text to show for the questions of the engine.
  * @returns the job; null if the user declined or cancelled.
  */
 export async function submitJob(
@@ -35,8 +34,7 @@ export async function submitJob(
   request: Json,
   key: string,
   setStage: (stage: IStage) => void,
-  signal: AbortSignal,
-  textOf: (question: string) => string
+  signal: AbortSignal
 ): Promise<IJob | null> {
   // Each click submits a new job, while an unchanged cell would attach to its last one.
   const body = { ...request, key, attach: false };
@@ -51,8 +49,7 @@ export async function submitJob(
     return await tellingWaits(engine, key, engine.call('submit', {}, { ...parameters, staged }), setStage);
   };
   const question = { title: trans.__('Submit job?'), yes: trans.__('Submit'), warn: true };
-  const textFor = (text: string) => withLabels(textOf(text), trans);
-  const response = await withConfirmation(call, text => host.confirm({ ...question, text: textFor(text) }));
+  const response = await withConfirmation(call, text => host.confirm({ ...question, text: withLabels(text, trans) }));
   return response === null ? null : parseJob(record(response)['job']);
 }
 

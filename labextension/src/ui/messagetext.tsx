@@ -35,13 +35,23 @@ export function MessageText({ text }: { text: string }): React.JSX.Element {
           return <LinkedText key={n} text={part} />;
         }
         const action = actions.actionOf(part);
-        const said = textOf(part, labels);
+        const whole = textOf(part, labels);
+        const shown = textOf({ ...part, value: shortened(part.value) }, labels);
+        const isWhole = shown === whole;
         return action ? (
-          <button key={n} type="button" className="jp-pai-Link" title={actions.title} onClick={action}>
-            {said}
+          <button
+            key={n}
+            type="button"
+            className="jp-pai-Button jp-mod-inline"
+            title={isWhole ? actions.title : `${actions.title}: ${whole}`}
+            aria-label={isWhole ? undefined : `${shown} (${part.value})`}
+            aria-description={actions.title}
+            onClick={action}
+          >
+            {shown}
           </button>
         ) : (
-          <em key={n}>{said}</em>
+          <em key={n}>{whole}</em>
         );
       })}
     </>
@@ -53,6 +63,11 @@ export function withLabels(text: string, trans: TranslationBundle): string {
   const labels = labelsOf(trans);
   const parts = partsOf(text, option => option in labels);
   return parts.map(part => (typeof part === 'string' ? part : textOf(part, labels))).join('');
+}
+
+/** Return the last two parts of a long path, which fit into a side panel. Other values are returned unchanged. */
+function shortened(value: string): string {
+  return value.replace(/^(?=.{24})\/.+(?=\/[^/]+\/[^/]+\/?$)/, '…');
 }
 
 function textOf({ option, name, value }: IOption, labels: Readonly<Record<string, string>>): string {

@@ -56,6 +56,7 @@ CSV = {"data/train.csv": "1,2", "data/more/test.csv": "3"}
 READ = "print(open('data/train.csv').read())"
 LIST = "import os\nnames = sorted(os.listdir('data'))\nassert names == ['more', 'train.csv']\n"
 PARSER = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--mode', required=True)\np.parse_args()"
+OUTSIDE = "import os\nopen(os.environ.get('PAI_INPUT_X', '../data/x.csv'))"
 KEY = {".aws/config": "region = here", ".env": "A=b"}
 CASES: dict[str, tuple[Mapping[str, str], Sequence[str], int]] = {
     "folder": ({"train.py": READ, ".gitignore": "data/\n", **CSV}, (), 2),
@@ -94,6 +95,7 @@ CASES: dict[str, tuple[Mapping[str, str], Sequence[str], int]] = {
         2,
     ),
     "module elsewhere in the code": ({"train.py": "import tools", "lib/tools.py": ""}, (), 1),
+    "path beside the code": ({"train.py": OUTSIDE, "../data/x.csv": ""}, (), 2),
     "module beside the code": ({"train.py": "import ours_pai", "../ours_pai/a.py": ""}, (), 1),
     "package": ({"train.py": f"import {TINY}"}, (), 1),
     "hyperparameter": ({"train.py": PARSER}, (), 1),

@@ -207,12 +207,11 @@ def test_layout_is_trained_by_the_requests_of_the_panel(server: RealServer, proj
     for field, value in project.fields.items():
         request["spec"][field] = {name: str(text) for name, text in value.items()}
     preview = server.rest("POST", "/pai/api/v1/preview", request)
-    assert bool(preview["path_questions"]) == project.is_asked == bool(preview["questions"])
+    assert bool(preview["questions"]) == project.is_asked
     if project.is_asked:
-        # The first button.
-        changes = preview["path_questions"][0]["fixes"][0]["changes"]
-        assert changes == {"source.folder": str(server.root), "entry_point": project.target}
-        request["spec"] |= {"source": {"folder": changes["source.folder"]}, "entry_point": changes["entry_point"]}
+        # The action of the panel for the option.
+        (source,) = {*SOURCE.findall(" ".join(preview["questions"]))}
+        request["spec"] |= {"source": {"folder": source}, "entry_point": project.target}
         assert server.rest("POST", "/pai/api/v1/preview", request)["questions"] == []
     assert request["spec"]["source"]["folder"] == str(server.root)
     job = server.rest("POST", "/pai/api/v1/jobs", request)["job"]

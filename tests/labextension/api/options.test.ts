@@ -31,6 +31,10 @@ test('finds the options in messages, in sentences of both languages', () => {
     option('exclude', '/a[b].bin')
   ]);
   assert.deepEqual(optionsIn('Add its folder to the path: --env PYTHONPATH=.'), [option('env', '.', 'PYTHONPATH')]);
+  assert.deepEqual(optionsIn(`Pack it: --source '/it'"'"'s, mine/'. Pass it: --input a=/x,y/b:c.`), [
+    option('source', "/it's, mine/"),
+    option('input', '/x,y/b:c', 'a')
+  ]);
 });
 
 test('keeps the words that are no values, and commands', () => {
@@ -87,6 +91,27 @@ test('each option changes the form', () => {
   });
   for (const one of [option('dry-run'), option('input'), option('requirement')]) {
     assert.equal(withOption(draft, one), null);
+  }
+});
+
+test('a folder around the present one keeps what the job runs', () => {
+  const files = { 'run.py': '1' };
+  const spec = { entry_point: 'run.py', source: { folder: '/w/my code', files, exclude: ['x'] } };
+  const moved = (fields: object, folder: string) =>
+    requestOf(withOption(draftOf({ spec: { ...spec, ...fields } }), option('source', folder)) ?? assert.fail())['spec'];
+  const inner = {
+    entry_point: 'my code/run.py',
+    source: { folder: '/w', files: { 'my code/run.py': '1' }, exclude: ['x'] }
+  };
+  assert.deepEqual(moved({}, '/w'), inner);
+  const roles = [{ name: 'server' }, { name: 'worker', command: 'a' }];
+  assert.deepEqual(moved({ command: 'python run.py', roles }, '/w'), {
+    ...inner,
+    command: "cd 'my code' && python run.py",
+    roles: [{ name: 'server' }, { name: 'worker', command: "cd 'my code' && a" }]
+  });
+  for (const folder of ['/w/my', '/other', '/w/my code/deep', '/w/my code']) {
+    assert.deepEqual(moved({ command: 'a' }, folder), { ...spec, command: 'a', source: { ...spec.source, folder } });
   }
 });
 

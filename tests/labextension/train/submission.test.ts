@@ -3,7 +3,7 @@ import { mock, test } from 'node:test';
 
 import { EngineError } from '../../../labextension/lib/api/engine.js';
 import { record, string } from '../../../labextension/lib/api/wire.js';
-import { withField } from '../../../labextension/lib/train/draft.js';
+import { withField, withOption } from '../../../labextension/lib/train/draft.js';
 import { formOf, createPanel, advance } from './panel.ts';
 
 test('submitting saves the files of the folder, confirms the cost and opens the job', async () => {
@@ -34,18 +34,17 @@ test('submitting saves the files of the folder, confirms the cost and opens the 
   assert.notEqual(keys[0], keys[1]);
 });
 
-test('a question about a path is answered by a button, and shown without options', async t => {
+test('a question about a path is confirmed with the labels of the form, and answered by its option', async t => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());
-  const changes = { 'source.folder': '/', entry_point: 'work/a.ipynb', 'inputs.x': '/data/x.csv' };
-  const path_questions = [{ question: 'Outside. --source /', text: 'Outside.', fixes: [{ title: 'Pack /', changes }] }];
+  const question = 'Outside. To pack it too: --source /.';
   const { engine, page, model } = createPanel({
     preview: ({ body }) => {
       const isAsked = record(body['spec'])['entry_point'] === 'a.ipynb';
-      return isAsked ? { spec: {}, questions: ['Outside. --source /'], path_questions } : { spec: {} };
+      return { spec: {}, questions: isAsked ? [question] : [] };
     },
     submit: () => {
-      throw new EngineError('It costs 3. Outside. --source /', '', 'Unconfirmed', 409);
+      throw new EngineError(`It costs 3. ${question}`, '', 'Unconfirmed', 409);
     }
   });
   page.agrees = false;
@@ -53,20 +52,17 @@ test('a question about a path is answered by a button, and shown without options
   page.activate('work/a.ipynb');
   model.isVisible = true;
   await advance();
-  const [asked] = model.form?.preview?.pathQuestions ?? [];
-  assert.ok(asked?.fixes[0]);
+  assert.deepEqual(model.form?.preview?.questions, [question]);
   assert.equal(await model.submit(), null);
-  assert.equal(page.messages.at(-1), 'It costs 3. Outside.');
+  assert.equal(page.messages.at(-1), 'It costs 3. Outside. To pack it too: Folder: /.');
   assert.deepEqual(page.saved, ['work/a.ipynb']);
-  model.form?.apply(asked.fixes[0]);
+  const changed = model.form.draft && withOption(model.form.draft, { option: 'source', name: '', value: '/' });
+  assert.ok(changed);
+  model.form.change(changed);
   await advance(1000);
   const spec = record(engine.of('preview').at(-1)?.body['spec']);
-  assert.deepEqual(spec, {
-    entry_point: 'work/a.ipynb',
-    source: { folder: '/' },
-    inputs: { x: '/data/x.csv' }
-  });
-  assert.deepEqual(model.form?.preview?.pathQuestions, []);
+  assert.deepEqual(spec, { entry_point: 'work/a.ipynb', source: { folder: '/' } });
+  assert.deepEqual(model.form.preview.questions, []);
   // The unsaved files are those of the packed folder.
   assert.deepEqual(model.form.unsaved, ['work/a.ipynb', 'other/b.py']);
 });

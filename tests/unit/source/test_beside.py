@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import shlex
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -32,15 +32,19 @@ def spec_of(folder: Path, code: str, entry: str = "train.py", **fields: Any) -> 
     return JobSpec(name="a", entry_point=entry, **{"source": Source(folder=str(folder)), **fields})
 
 
+def questions_on(spec: JobSpec, *, keeps: bool = True) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return beside.questions(spec, inspect_modules(spec)[1], {*spec.inputs}, keeps=keeps)
+
+
 def asked(spec: JobSpec) -> list[str]:
     """Return the paths that are asked about."""
-    questions, _notes = beside.questions(spec, inspect_modules(spec)[1])
-    return [one.text.split("`")[1] for one in questions]
+    questions, _notes = questions_on(spec)
+    return [one.split("`")[1] for one in questions]
 
 
 def noted(spec: JobSpec) -> list[str]:
     """Return the paths in the channel `files` that notes name."""
-    _questions, notes = beside.questions(spec, inspect_modules(spec)[1])
+    _questions, notes = questions_on(spec)
     return [note.split("`")[3] for note in notes]
 
 
@@ -110,13 +114,13 @@ def test_other_paths_are_not_asked_about(zoo: Path, code: str) -> None:
 def test_path_beside_the_folder_that_code_writes_is_noted(zoo: Path, code: str, names: list[str]) -> None:
     spec = spec_of(zoo / "scripts", code)
     assert (sorted(noted(spec)), asked(spec)) == (names, [])
-    lost = beside.questions(spec, inspect_modules(spec)[1], keeps=False)[1]
+    lost = questions_on(spec, keeps=False)[1]
     assert all("It is not kept" in note for note in lost)
 
 
 def test_path_two_levels_above_is_not_kept(zoo: Path) -> None:
     spec = spec_of(zoo / "scripts", "open('../../results/m', 'w')")
-    (note,) = beside.questions(spec, inspect_modules(spec)[1])[1]
+    (note,) = questions_on(spec)[1]
     assert "`../../results/m`" in note
     assert "It is not kept" in note
 
@@ -136,29 +140,20 @@ def test_shell_scripts_commands_and_values_name_paths_too(zoo: Path) -> None:
     assert asked(inside) == []
 
 
-def test_question_has_the_options_and_the_fixes(zoo: Path) -> None:
+def test_question_has_the_options(zoo: Path) -> None:
     spec = spec_of(zoo / "scripts", "\nopen('../data/x.csv')")
-    (question,), _notes = beside.questions(spec, inspect_modules(spec)[1])
-    assert question.text == (
-        f"The code names `../data/x.csv` (train.py, line 2), which is outside of the packed folder {zoo}/scripts."
-    )
-    assert question.question == (
-        f"{question.text} To pack it too: --source {shlex.quote(str(zoo))}. "
+    (question,), _notes = questions_on(spec)
+    assert question == (
+        f"The code names `../data/x.csv` (train.py, line 2), which is outside of the packed folder {zoo}/scripts. "
+        f"To pack it too: --source {zoo}. "
         f"To pass it as an input: --input x={zoo}/data/x.csv. The code finds it at $PAI_INPUT_X."
     )
-    pack, take = question.fixes
-    assert (pack.title, take.title) == (f"Pack {zoo.name}/", "Pass x.csv as an input")
-    assert pack.changes == {"source.folder": str(zoo), "entry_point": "scripts/train.py"}
-    assert take.changes == {"inputs.x": f"{zoo}/data/x.csv"}
-    assert asked(spec.model_copy(update={"inputs": take.changes and {"x": f"file://{zoo}/data/"}})) == []
-    cell = spec.model_copy(
-        update={"source": Source(folder=str(zoo / "scripts"), files={"train.py": ""}), "command": "a"}
-    )
-    assert beside.questions(cell.model_copy(update={"args": ("../data/x.csv",)}), ())[0][0].fixes[0].changes == {
-        "source.folder": str(zoo),
-        "source.files": {"scripts/train.py": ""},
-        "command": "cd scripts && a",
-    }
+    assert asked(spec.model_copy(update={"inputs": {"x": f"file://{zoo}/data/"}})) == []
+    (zoo / "data/my data").mkdir()
+    values = {"data": "../data/my data"}
+    (question,), _notes = questions_on(spec_of(zoo / "scripts", "", command="python a.py", hyperparameters=values))
+    assert f"--source {zoo}. Begin the command with `cd scripts &&`. To pass" in question
+    assert f"--input 'my_data={zoo}/data/my data'. " in question
 
 
 @pytest.mark.parametrize(
@@ -177,17 +172,18 @@ def test_path_that_only_this_machine_has_is_asked_about(
     monkeypatch.setenv("HOME", str(PROJECT))
     path = path.format(root=PROJECT)
     spec = spec_of(zoo, code.format(root=PROJECT))
-    (question,), notes = beside.questions(spec, inspect_modules(spec)[1], sees=lambda place: False)
-    place = question.text.partition("(")[2].partition(")")[0]
-    assert question.text == f"The code names `{path}` ({place}), a path of this machine that the job does not have."
-    (fix,) = question.fixes
-    ((field, given),) = fix.changes.items()
-    word = f"{field.removeprefix('inputs.')}={given.rstrip('/')}"
-    assert f"To pass it as an input: --input {word}. The code finds it at $PAI_INPUT_" in question.question
-    assert "--source" not in question.question
+    modules = inspect_modules(spec)[1]
+    (question,), notes = beside.questions(spec, modules, set(), sees=lambda place: False)
+    place = question.partition("(")[2].partition(")")[0]
+    text = f"The code names `{path}` ({place}), a path of this machine that the job does not have."
+    match = re.fullmatch(
+        re.escape(text) + r" To pass it as an input: --input (\w+)=(\S+)\. The code finds it at \$PAI_INPUT_\w+\.",
+        question,
+    )
+    assert match
     assert (notes, asked(spec)) == ((), [])
-    taken = spec.model_copy(update={"inputs": {question.channel: given}})
-    assert beside.questions(taken, inspect_modules(spec)[1], sees=lambda place: False) == ((), ())
+    given = spec.model_copy(update={"inputs": {match[1]: match[2]}})
+    assert beside.questions(given, modules, set(), sees=lambda place: False) == ((), ())
 
 
 def test_paths_of_the_system_are_not_asked_about(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,8 +192,8 @@ def test_paths_of_the_system_are_not_asked_about(zoo: Path, monkeypatch: pytest.
     code = "\n".join(f"open({place!r})" for place in places)
     code += f"\nimport os\nos.path.exists('{PROJECT}/README.md')\nopen('{PROJECT}/README.md', 'w')\n"
     spec = spec_of(zoo, code, hyperparameters={"data": f"{PROJECT}/tests"}, args=(f"--out={PROJECT}/tests",))
-    questions, _notes = beside.questions(spec, inspect_modules(spec)[1], sees=lambda place: False)
-    assert [one.text.split("(")[1].split(")")[0] for one in questions] == ["hyperparameter `data`"]
+    questions, _notes = beside.questions(spec, inspect_modules(spec)[1], set(), sees=lambda place: False)
+    assert [one.split("(")[1].split(")")[0] for one in questions] == ["hyperparameter `data`"]
 
 
 def test_place_in_a_notebook_is_a_cell_with_its_line(zoo: Path) -> None:
@@ -223,8 +219,8 @@ def test_place_in_a_notebook_is_a_cell_with_its_line(zoo: Path) -> None:
     for name, text in places.items():
         files = {} if text is None else {name: text}
         spec = JobSpec(name="a", entry_point=name, source=Source(folder=str(folder), files=files))
-        (question,), _notes = beside.questions(spec, inspect_modules(spec)[1])
-        found[name] = question.text.partition("(")[2].partition(")")[0]
+        (question,), _notes = questions_on(spec)
+        found[name] = question.partition("(")[2].partition(")")[0]
     assert found == {
         "a.ipynb": "a.ipynb, cell 2, line 2",
         "a.py": "a.py, cell 2, line 2",
@@ -235,27 +231,25 @@ def test_place_in_a_notebook_is_a_cell_with_its_line(zoo: Path) -> None:
     }
     spec = spec_of(folder, "", "a.ipynb")
     (folder / "a.ipynb").write_text(json.dumps({"cells": [*saved, saved[3] | {"source": "\nfrom own import x"}]}))
-    assert "imports `own` (a.ipynb, cell 3, line 2)" in beside.questions(spec, inspect_modules(spec)[1])[0][1].text
+    assert "imports `own` (a.ipynb, cell 3, line 2)" in questions_on(spec)[0][1]
 
 
 def test_requirements_beside_the_script_are_noted(zoo: Path) -> None:
     (zoo / "scripts/requirements.txt").touch()
     spec = spec_of(zoo, "", "scripts/train.py")
-    (note,) = beside.questions(spec, ())[1]
+    (note,) = questions_on(spec)[1]
     assert note.startswith("`scripts/requirements.txt` is not installed")
-    assert beside.questions(spec_of(zoo / "scripts", ""), ())[1] == ()
+    assert questions_on(spec_of(zoo / "scripts", ""))[1] == ()
     (zoo / "requirements.txt").touch()
-    assert beside.questions(spec, ())[1] == ()
+    assert questions_on(spec)[1] == ()
 
 
 def test_home_folder_is_not_offered(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = spec_of(zoo / "scripts", "open('../data/x.csv')")
     for home in (zoo.parent / "other", zoo):
         monkeypatch.setenv("HOME", str(home))
-        (question,), _notes = beside.questions(spec, inspect_modules(spec)[1])
-        offered = [one for fix in question.fixes for one in fix.changes]
-        assert offered == (["inputs.x"] if home == zoo else ["source.folder", "entry_point", "inputs.x"])
-    assert "--source" not in question.question
+        (question,), _notes = questions_on(spec)
+        assert re.findall(r"--\w+", question) == (["--input"] if home == zoo else ["--source", "--input"])
 
 
 def test_modules_of_the_project_around_the_folder_are_asked_about(zoo: Path) -> None:
@@ -305,16 +299,16 @@ def test_script_runs_where_its_paths_start(zoo: Path, code: str, place: str) -> 
 
 def test_inputs_that_fixes_add_have_different_names(folder: Path) -> None:
     """Otherwise one of them would replace another one, or an input of the user."""
-    for path in ("a/data/x.csv", "b/data/y.csv", "work/data/z.csv"):
+    for path in ("a/data/x.csv", "b/data/y.csv", "work/data/z.csv", "work/more/data/z.csv"):
         (folder / path).parent.mkdir(parents=True)
         (folder / path).write_text("1")
     (folder / "work/.gitignore").write_text("data/\n")
-    code = "import os\nos.listdir('../a/data')\nos.listdir('../b/data')\nopen('data/z.csv')\n"
+    code = "import os\nos.listdir('../a/data')\nos.listdir('../b/data')\nopen('data/z.csv')\nopen('more/data/z.csv')\n"
     spec = spec_of(folder / "work", code, inputs={"data": "/elsewhere"})
     modules = inspect_modules(spec)[1]
-    asked, _notes = beside.questions(spec, modules)
-    assert [one.channel for one in asked] == ["data_2", "data_3"]
-    assert [f"inputs.{one.channel}" in one.fixes[-1].changes for one in asked] == [True, True]
-    taken = {*spec.inputs, *(one.channel for one in asked)}
-    (question,) = excluded.questions(pack.scan(spec.source, 10**9), modules, {}, taken=taken)
-    assert f"--input data_4={folder}/work/data" in question
+    taken = {*spec.inputs}
+    outside, _notes = beside.questions(spec, modules, taken)
+    named = excluded.questions(pack.scan(spec.source, 10**9), modules, {}, taken)
+    words = re.findall(r"--input (\S+)\.", " ".join((*outside, *named)))
+    paths = {"data_2": "b/data", "data_3": "a/data", "data_4": "work/more/data", "data_5": "work/data"}
+    assert words == [f"{name}={folder}/{path}" for name, path in paths.items()]

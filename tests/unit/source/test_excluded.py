@@ -27,7 +27,8 @@ def spec_of(folder: Path, **hyperparameters: str) -> JobSpec:
 
 def asked(folder: Path, code: str, ignored: str = "data/\noutputs/\n*.bin\n", **hyperparameters: str) -> list[str]:
     manifest = project(folder, code, ignored)
-    questions = excluded.questions(manifest, inspect_modules(spec_of(folder, **hyperparameters))[1], hyperparameters)
+    modules = inspect_modules(spec_of(folder, **hyperparameters))[1]
+    questions = excluded.questions(manifest, modules, hyperparameters, set())
     return [question.split("`")[1] for question in questions]
 
 
@@ -65,14 +66,14 @@ CONFIGURED = "import yaml\nyaml.safe_load(open('config.yaml'))"
 )
 def test_path_in_a_configuration_file_that_the_code_reads_is_asked_about(folder: Path, text: str) -> None:
     manifest = project(folder, CONFIGURED, **{"config.yaml": text, "unread.yaml": "data: weights.bin/x"})
-    (question,) = excluded.questions(manifest, inspect_modules(spec_of(folder))[1], {})
+    (question,) = excluded.questions(manifest, inspect_modules(spec_of(folder))[1], {}, set())
     assert "`data/train.csv` (config.yaml, line " in question
 
 
 @pytest.mark.parametrize("text", ["out: data/new", "data: 3", " " * 100_000 + "[", "a" * 100_000, "\0: data/train.csv"])
 def test_results_and_other_texts_in_a_configuration_file_are_not_asked_about(folder: Path, text: str) -> None:
     manifest = project(folder, CONFIGURED, **{"config.yaml": text})
-    assert excluded.questions(manifest, inspect_modules(spec_of(folder))[1], {}) == ()
+    assert excluded.questions(manifest, inspect_modules(spec_of(folder))[1], {}, set()) == ()
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_folder_of_which_all_files_are_excluded_is_asked_about(folder: Path) -> 
 def test_question_names_place_rule_and_both_fixes(folder: Path) -> None:
     manifest = project(folder, "\nopen('data/train.csv')")
     spec = JobSpec(name="a", entry_point="train.py", source=Source(folder=str(folder)))
-    (question,) = excluded.questions(manifest, inspect_modules(spec)[1], {})
+    (question,) = excluded.questions(manifest, inspect_modules(spec)[1], {}, set())
     assert question == (
         "The code names `data/train.csv` (train.py, line 2), which is excluded (.gitignore: data/). "
         f"To include it, add the line `!data/` to {folder}/.paiignore. "
