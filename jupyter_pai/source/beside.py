@@ -151,18 +151,34 @@ def _question(spec: JobSpec, one: _Outside, parent: str, taken: set[str]) -> str
         text = _("The code names `{path}` ({place}), a path of this machine that the job does not have.")
     else:
         text = _("The code names `{path}` ({place}), which is outside of the packed folder {folder}.")
-    sentences = [text.format(path=one.name.text, place=_place(one.name), folder=folder)]
-    if parent and not one.is_absolute:
-        sentences.append(_("To pack it too: --source {folder}.").format(folder=shlex.quote(parent)))
-        if _commands(spec):
-            inner = shlex.quote(os.path.relpath(folder, parent))
-            sentences.append(_("Begin the command with `cd {folder} &&`.").format(folder=inner))
-    if not one.is_module and not _is_in(folder, one.path):
-        channel = channel_name(one.path, taken)
-        (variable,) = contract.variables("PAI_INPUT_", [channel])[0].values()
-        take = _("To pass it as an input: --input {word}. The code finds it at ${variable}.")
-        sentences.append(take.format(word=shlex.quote(f"{channel}={one.path}"), variable=variable))
-    return join(" ", sentences)
+    sentence = text.format(path=one.name.text, place=_place(one.name), folder=folder)
+    packing = _packing(spec, parent) if parent and not one.is_absolute else ""
+    passing = "" if one.is_module or _is_in(folder, one.path) else _passing(one.path, taken)
+    return join(" ", filter(None, [sentence, packing, passing]))
+
+
+def fixes(spec: JobSpec, path: str) -> str:
+    """Return the ways to give a path outside of the packed folder to a job. Empty if this machine does not have it. May
+    block."""
+    if not spec.source.folder or not os.path.exists(path):
+        return ""
+    parent = _parent(spec.source.folder, [path])
+    return join(" ", filter(None, [_packing(spec, parent) if parent else "", _passing(path, {*spec.inputs})]))
+
+
+def _packing(spec: JobSpec, parent: str) -> str:
+    text = _("To pack it too: --source {folder}.").format(folder=shlex.quote(parent))
+    if not _commands(spec):
+        return text
+    inner = shlex.quote(os.path.relpath(spec.source.folder, parent))
+    return join(" ", [text, _("Begin the command with `cd {folder} &&`.").format(folder=inner)])
+
+
+def _passing(path: str, taken: set[str]) -> str:
+    channel = channel_name(path, taken)
+    (variable,) = contract.variables("PAI_INPUT_", [channel])[0].values()
+    text = _("To pass it as an input: --input {word}. The code finds it at ${variable}.")
+    return text.format(word=shlex.quote(f"{channel}={path}"), variable=variable)
 
 
 def _place(name: NamedPath) -> str:

@@ -35,24 +35,29 @@ def _missing_file(path: str, folder: JobFolder) -> tuple[str, str] | None:
     name = CODE.sub("", path)
     if name.startswith("/"):
         return None
-    name = posixpath.normpath(posixpath.join(_working_folder(folder) if name == path else "", name))
+    spec = _spec(folder)
+    name = posixpath.normpath(posixpath.join(_working_folder(spec) if name == path else "", name))
     if name.startswith("../"):
-        return (
-            _("File `{path}` not found: it is outside of the packed folder.").format(path=path),
-            _("To pack a folder with it: --source FOLDER. To pass it as an input: --input NAME=PATH."),
-        )
+        there = posixpath.normpath(posixpath.join(spec.source.folder, name)) if spec else ""
+        fix = beside.fixes(spec, there) if spec else ""
+        general = _("To pack a folder with it: --source FOLDER. To pass it as an input: --input NAME=PATH.")
+        return _("File `{path}` not found: it is outside of the packed folder.").format(path=path), fix or general
     if not (one := excluded.find(name, Packing.read(folder).excluded)):
         return None
     reason = _("File `{path}` not found: it was excluded ({why}).").format(path=path, why=one.why)
     return reason, fixes(one, _source(folder), name, set())
 
 
-def _working_folder(folder: JobFolder) -> str:
+def _spec(folder: JobFolder) -> JobSpec | None:
+    """Return the spec of a job; None if it cannot be read."""
     try:
-        spec = JobSpec.model_validate_json(folder.spec.read_text("utf-8"), context=STORED)
-        return beside.working_folder(spec)
+        return JobSpec.model_validate_json(folder.spec.read_text("utf-8"), context=STORED)
     except (OSError, ValueError):
-        return ""
+        return None
+
+
+def _working_folder(spec: JobSpec | None) -> str:
+    return beside.working_folder(spec) if spec else ""
 
 
 def _missing_module(name: str, folder: JobFolder) -> tuple[str, str] | None:
@@ -85,7 +90,7 @@ def _missing_module(name: str, folder: JobFolder) -> tuple[str, str] | None:
             name=name, found=found
         ),
         _("Add its folder to the path: --env PYTHONPATH={folder}").format(
-            folder=posixpath.relpath(place or ".", _working_folder(folder) or ".")
+            folder=posixpath.relpath(place or ".", _working_folder(_spec(folder)) or ".")
         ),
     )
 

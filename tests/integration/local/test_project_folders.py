@@ -142,7 +142,12 @@ def test_path_outside_of_the_folder_is_asked_about_and_named_as_the_reason(
     assert engine.call("list_jobs")["total"] == 0
     job = submit(engine, folder=folder / "scripts", entry_point="train.py", confirmed=True).wait()
     assert "it is outside of the packed folder" in job.info["reason"]
-    assert "--input NAME=PATH" in job.info["fix"]
+    assert job.info["fix"].startswith(
+        f"To pack it too: --source {folder}. To pass it as an input: --input x={folder}/data"
+    )
+    (folder / "data/x.csv").unlink()
+    gone = submit(engine, folder=folder / "scripts", entry_point="train.py").wait()
+    assert "--source FOLDER" in gone.info["fix"]
 
 
 def test_files_beside_the_code_are_announced(engine: EmbeddedClient, folder: Path) -> None:
