@@ -279,6 +279,9 @@ def _undefined(code: str, *, annotations: bool = True) -> tuple[dict[str, int], 
     stars = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.names[0].name == "*")
     symbols = [one for table in _tables(top) for one in table.get_symbols() if table is top or one.is_global()]
     defined = {symbol.get_name() for symbol in symbols if symbol.is_assigned() or symbol.is_imported()}
+    # From Python 3.12 on, `:=` in a comprehension declares its name, and seems not to assign it.
+    walrus = {node.target.id for node in ast.walk(tree) if isinstance(node, ast.NamedExpr)}
+    defined |= {symbol.get_name() for symbol in symbols if symbol.is_declared_global()} & walrus
     used = {symbol.get_name() for symbol in symbols if symbol.is_referenced()}
     names = used - defined - _BUILTINS - (by_magics or set()) - {SHOW, RUN, _END, _SET}
     return _lines_of(tree, names), by_magics is None or any(True for _node in stars)

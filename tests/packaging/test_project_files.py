@@ -37,8 +37,9 @@ def test_automation_calls_targets_of_the_makefile() -> None:
     steps = [step["run"] for job in jobs for step in job["steps"] if "run" in step]
     steps += [hook["entry"] for repository in read(".pre-commit-config.yaml")["repos"] for hook in repository["hooks"]]
     called = [step for step in steps if not step.startswith("apt-get")]
-    assert called == [".ci/run", "make test-all", "make test-newest", "make build", "make docs", "make lint"]
-    assert {step.removeprefix("make ") for step in called[1:]} <= TARGETS
+    in_order = [".ci/run", "make test-all", "make test-newest", ".ci/run", "make build", "make docs", "make lint"]
+    assert called == in_order
+    assert {step.removeprefix("make ") for step in called} <= TARGETS | {".ci/run"}
 
 
 def test_constraints_are_names_and_versions_of_all_packages() -> None:

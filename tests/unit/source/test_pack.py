@@ -352,6 +352,7 @@ def test_folder_may_be_read_only() -> None:
 import os
 from jupyter_pai.jobs.spec import Source
 from jupyter_pai.source import pack
+pack.scan(Source(folder={name!r}), 1000)  # The other user may be unable to read the modules that it imports.
 {become}
 manifest = pack.scan(Source(folder={name!r}), 1000)
 print(os.access({name!r}, os.W_OK), [entry.path for entry in manifest.entries])

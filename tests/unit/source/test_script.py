@@ -151,6 +151,7 @@ def test_undefined_names_are_reported_with_their_lines() -> None:
         "def f(a, *b, c=1, **d):\n    return a, b, c, d, g\ng = 1\n",
         "class A:\n    x = 1\n    y = x\n    def m(self):\n        return self, __class__\n",
         "[i for i in range(3) if (j := i)]\nprint(j)\n",
+        "def f():\n    global j\n    return {i: (j := i) for i in ()}\nprint(j)\n",
         "from os import path as p\nimport a.b.c\nprint(p, a)\n",
         "try:\n    pass\nexcept OSError as e:\n    print(e)\n",
         "def f():\n    global late\n    late = 1\nprint(late)\n",
@@ -165,6 +166,11 @@ def test_undefined_names_are_reported_with_their_lines() -> None:
 )
 def test_defined_names_are_not_reported(code: str) -> None:
     assert not script.undefined_names(code).keys() - {"get_ipython"}
+
+
+def test_names_of_functions_are_not_those_of_the_cell() -> None:
+    code = "def f(x):\n    [(j := i) for i in x]\n    return j, i\nprint(j)\n"
+    assert script.undefined_names(code).keys() == {"i", "j"}
 
 
 def test_cells_above_define_names(folder: Path) -> None:

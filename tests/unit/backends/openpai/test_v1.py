@@ -152,7 +152,7 @@ def test_what_is_lost_is_noted(text: str, path: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "path", "message"),
     [
-        ('{\n"a": 1,,\n}', "", "Invalid JSON in line 3: Expecting property name enclosed in double quotes"),
+        ('{\n"a": 1,,\n"b": 2}', "", "Invalid JSON in line 2: Expecting property name enclosed in double quotes"),
         ("[]", "", "The file must contain a JSON object."),
         (job(image=5), "image", "The value must be a text."),
         (job(taskRoles=[]), "taskRoles", "The file has no roles."),
