@@ -82,7 +82,7 @@ def test_failing_jobs_show_reason_and_fix(cli: Cli, folder: Path, words: str, wh
     assert done.returncode == 1
     assert what in done.stdout
     assert fix in done.stdout
-    assert re.fullmatch(r"<\w+ .*>\n", done.stderr)  # The job, before its log.
+    assert re.fullmatch(r"Packed \S+: \d+ files, .*\n<\w+ .*>\n", done.stderr)  # The job, before its log.
 
 
 @pytest.mark.slow("cases")
