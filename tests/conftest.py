@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import gc
 import os
+import pwd
 import re
 import secrets
 import shutil
@@ -233,6 +234,17 @@ def folder(tmp_path: Path) -> Path:
     path = tmp_path / "code"
     path.mkdir()
     return path
+
+
+@pytest.fixture
+def user_data() -> Iterator[Path]:
+    """A folder with the files `README.md`, `x.csv` and `docs/contract.md`, in the home folder: outside of `/tmp` and
+    other folders of the system."""
+    with tempfile.TemporaryDirectory(prefix=".jupyter-pai-test-", dir=pwd.getpwuid(os.getuid()).pw_dir) as path:
+        (Path(path) / "docs").mkdir()
+        for name in ("README.md", "x.csv", "docs/contract.md"):
+            (Path(path) / name).touch()
+        yield Path(path)
 
 
 def submit(engine: Client, command: str = "", folder: Path | None = None, **spec: Any) -> JobHandle:

@@ -76,7 +76,8 @@ def test_widget_is_live_and_stays_when_the_job_has_ended(lab: PlainLab, page: Pa
             outputs = json.loads((lab.root / "a.ipynb").read_text("utf-8"))["cells"][1]["outputs"]
         except ValueError:
             return False  # The file is being written.
-        return ["已成功" in "".join(output["data"]["text/html"]) for output in outputs] == [True]
+        pages = ["".join(output["data"]["text/html"]) for output in outputs if "data" in output]
+        return ["已成功" in page for page in pages] == [True]
 
     # The saved output is readable without a kernel, on GitHub and in nbconvert.
     until(is_saved)

@@ -20,7 +20,7 @@ from jupyter_pai.core.errors import BadInput, NotFound, Unsupported
 from jupyter_pai.jobs.state_dir import Home
 from jupyter_pai.sdk.estimator import Estimator
 
-from ...conftest import ROOT, processes_of, script, submit, until
+from ...conftest import processes_of, script, submit, until
 from ...support import containers
 
 
@@ -87,11 +87,13 @@ def test_container_job_follows_the_contract(podman: EmbeddedClient, folder: Path
     assert containers.names() == []
 
 
-def test_path_that_the_container_does_not_have_is_asked_about(podman: EmbeddedClient, folder: Path) -> None:
-    script(folder, f"open('{ROOT}/README.md')")
+def test_path_that_the_container_does_not_have_is_asked_about(
+    podman: EmbeddedClient, folder: Path, user_data: Path
+) -> None:
+    script(folder, f"open('{user_data}/README.md')")
     spec = {"name": "a", "entry_point": "train.py", "source": {"folder": str(folder)}}
     (question,) = podman.preview({**spec, "image": containers.IMAGE, "options": {"container": "podman"}})["questions"]
-    assert f"`{ROOT}/README.md` (train.py, line 1), a path of this machine" in question
+    assert f"`{user_data}/README.md` (train.py, line 1), a path of this machine" in question
     assert podman.preview(spec)["questions"] == []
 
 

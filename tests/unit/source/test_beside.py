@@ -14,8 +14,6 @@ from jupyter_pai.jobs.spec import JobSpec, Source
 from jupyter_pai.source import beside, excluded, notebook, pack, script
 from jupyter_pai.source.hyperparameters.discover import inspect_modules
 
-PROJECT = Path(__file__).parents[3]
-
 
 @pytest.fixture
 def zoo(folder: Path) -> Path:
@@ -167,11 +165,11 @@ def test_question_has_the_options(zoo: Path) -> None:
     ],
 )
 def test_path_that_only_this_machine_has_is_asked_about(
-    zoo: Path, monkeypatch: pytest.MonkeyPatch, code: str, path: str
+    zoo: Path, user_data: Path, monkeypatch: pytest.MonkeyPatch, code: str, path: str
 ) -> None:
-    monkeypatch.setenv("HOME", str(PROJECT))
-    path = path.format(root=PROJECT)
-    spec = spec_of(zoo, code.format(root=PROJECT))
+    monkeypatch.setenv("HOME", str(user_data))
+    path = path.format(root=user_data)
+    spec = spec_of(zoo, code.format(root=user_data))
     modules = inspect_modules(spec)[1]
     (question,), notes = beside.questions(spec, modules, set(), sees=lambda place: False)
     place = question.partition("(")[2].partition(")")[0]
@@ -186,12 +184,13 @@ def test_path_that_only_this_machine_has_is_asked_about(
     assert beside.questions(given, modules, set(), sees=lambda place: False) == ((), ())
 
 
-def test_paths_of_the_system_are_not_asked_about(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", f"{PROJECT}/docs")
-    places = ["/usr/bin/env", "/etc/hosts", "/tmp", sys.executable, f"{PROJECT}/docs", str(PROJECT), "/none/a", "/"]
+def test_paths_of_the_system_are_not_asked_about(zoo: Path, user_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", f"{user_data}/docs")
+    places = ["/usr/bin/env", "/etc/hosts", "/tmp", sys.executable, f"{user_data}/docs", str(user_data), "/none/a", "/"]
     code = "\n".join(f"open({place!r})" for place in places)
-    code += f"\nimport os\nos.path.exists('{PROJECT}/README.md')\nopen('{PROJECT}/README.md', 'w')\n"
-    spec = spec_of(zoo, code, hyperparameters={"data": f"{PROJECT}/tests"}, args=(f"--out={PROJECT}/tests",))
+    code += f"\nimport os\nos.path.exists('{user_data}/README.md')\nopen('{user_data}/README.md', 'w')\n"
+    data = f"{user_data}/x.csv"
+    spec = spec_of(zoo, code, hyperparameters={"data": data}, args=(f"--out={data}",))
     questions, _notes = beside.questions(spec, inspect_modules(spec)[1], set(), sees=lambda place: False)
     assert [one.split("(")[1].split(")")[0] for one in questions] == ["hyperparameter `data`"]
 
