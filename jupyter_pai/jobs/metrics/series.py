@@ -20,9 +20,9 @@ from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
 
-from pydantic import ConfigDict, NonNegativeInt, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from ...core.errors import DAMAGED
 from ...core.filesystem import read_at
@@ -47,6 +47,8 @@ _LOG = "log"
 MOST_METRICS = 1000
 # Maximum size of the texts of a job, in bytes.
 _MOST_TEXT = 8 << 20
+# A number of bytes or points. A larger one is damage, and no file offset.
+_Count = Annotated[int, Field(ge=0, le=1 << 50)]
 
 _log = logging.getLogger(__name__)
 
@@ -64,14 +66,14 @@ class Cursor:
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
-    offsets: dict[str, NonNegativeInt] = field(default_factory=dict)
-    counts: dict[str, NonNegativeInt] = field(default_factory=dict)
+    offsets: dict[str, _Count] = field(default_factory=dict)
+    counts: dict[str, _Count] = field(default_factory=dict)
     progress: float | None = None
     origins: dict[str, str] = field(default_factory=dict)
-    texts: NonNegativeInt = 0
+    texts: _Count = 0
     latest: dict[str, tuple[int, float, float]] = field(default_factory=dict)
-    files: dict[str, NonNegativeInt] = field(default_factory=dict)
-    next_file: NonNegativeInt = 0
+    files: dict[str, _Count] = field(default_factory=dict)
+    next_file: _Count = 0
     detected_progress: float | None = None
     detectors: dict[str, DetectorState] = field(default_factory=dict)
     expected_end: float | None = None
@@ -232,12 +234,9 @@ class Series:
 
     def read(self, name: str, start: int = 0, end: int | None = None) -> list[MetricPoint]:
         """Return the points of a metric with index `start` up to `end`, in order. Empty for an unknown name."""
-        cursor = self.cursor()
-        stop = cursor.counts.get(name, 0) if end is None else min(end, cursor.counts.get(name, 0))
-        if not 0 <= start < stop:
-            return []
+        path, count = self._points(name, start, end)
         # Empty if a better source has just replaced the points.
-        data = read_at(self._file(cursor.files[name]), start * _POINT.size, (stop - start) * _POINT.size)
+        data = read_at(path, start * _POINT.size, count * _POINT.size) if count else b""
         whole = data[: len(data) // _POINT.size * _POINT.size]
         return [MetricPoint(name, step, value, time) for time, step, value in _POINT.iter_unpack(whole)]
 
@@ -245,10 +244,7 @@ class Series:
         """Return many points as arrays."""
         import numpy as np
 
-        cursor = self.cursor()
-        stop = cursor.counts.get(name, 0) if end is None else min(end, cursor.counts.get(name, 0))
-        path = self._file(cursor.files.get(name, 0))
-        count = max(stop - start, 0) if path.exists() else 0
+        path, count = self._points(name, start, end)
         # Copied as integers of the same size, all columns at once.
         columns = np.empty((3, count), "<i8")
         buffer = np.zeros((min(count, _AT_ONCE), 3), "<i8")
@@ -268,7 +264,7 @@ class Series:
 
     def texts(self) -> list[dict[str, Any]]:
         """Return the texts written for TensorBoard: objects with tag, step, time and text."""
-        if not (size := self.cursor().texts):
+        if not (size := min(self.cursor().texts, _MOST_TEXT)):
             return []
         texts = []
         with suppress(OSError), open(self.texts_file, "rb") as file:
@@ -276,6 +272,16 @@ class Series:
                 with suppress(*DAMAGED):
                     texts.append(dict(json.loads(line)))
         return texts
+
+    def _points(self, name: str, start: int, end: int | None) -> tuple[Path, int]:
+        """Return the file of a metric, and how many points of a range it has. A damaged cursor can count more."""
+        cursor = self.cursor()
+        path = self._file(cursor.files.get(name, 0))
+        size = 0
+        with suppress(FileNotFoundError):
+            size = path.stat().st_size
+        stop = min(cursor.counts.get(name, 0), size // _POINT.size)
+        return path, max((stop if end is None else min(end, stop)) - start, 0)
 
     def _file(self, number: int) -> Path:
         """Files have numbers, because metric names may contain any characters. A number is used once."""

@@ -158,6 +158,7 @@ def test_reported_progress_and_detected_progress_are_distinct(folder: Path) -> N
         '{"counts": {"loss": 4}}',
         '{"counts": {"loss": 3, "acc": 1}}',
         '{"texts": 1}',
+        *(f'{{"counts": {{"loss": {count}}}, "texts": {count}}}' for count in (1 << 40, 1 << 61, 1 << 70)),
         "[" * 100_000,
         "\0" * 4096,
     ],
@@ -167,7 +168,11 @@ def test_damaged_cursor_is_set_aside_and_reading_restarts(
 ) -> None:
     SeriesWriter(folder).append(piece(*(point(n) for n in range(3)), end=30))
     (folder / "cursor.json").write_text(text)
-    assert Series(folder).latest().keys() <= {"loss"}
+    damaged = Series(folder)
+    assert damaged.latest().keys() <= {"loss"}
+    points = damaged.read("loss")
+    assert [one.step for one in points] == [*damaged.columns("loss").step] == [*range(len(points))]
+    assert damaged.texts() == []
     writer = SeriesWriter(folder)
     assert writer.at == Cursor()
     assert (folder / "cursor.damaged").read_text() == text
