@@ -101,27 +101,27 @@ def build(job: Job, place: Site | Mounted, import_paths: tuple[str, ...] = (), k
         if keeps:
             variables["kept"] = contract.Layout().output(contract.FILES)
         steps = [
-            _part("mounted_code"),
+            part("mounted_code"),
             *_links(job.spec),
-            _part("opt_ml"),
-            _part("node_variables"),
-            _part("environment"),
+            part("opt_ml"),
+            part("node_variables"),
+            part("environment"),
             'set -- /bin/sh -c "$pai_command"\n',
         ]
     else:
         variables |= _site(spec, place, where)
-        steps = [*_nodes(place, spec), *_roles(spec, place), _part("layout"), *_exports(spec, place), *_code(place)]
-        steps += [*_links(job.spec), place.setup, _part("opt_ml"), _part("node_variables"), _part("environment")]
+        steps = [*_nodes(place, spec), *_roles(spec, place), part("layout"), *_exports(spec, place), *_code(place)]
+        steps += [*_links(job.spec), place.setup, part("opt_ml"), part("node_variables"), part("environment")]
         steps.append('pai_kept=${pai_kept:+$pai_ml/output/$pai_kept}\nset -- /bin/sh -c "$pai_command"\n')
-        steps += [_part("requirements")] if _installs(spec, place) else []
-        steps += [] if place.in_container else [_part("private_root")]
+        steps += [part("requirements")] if _installs(spec, place) else []
+        steps += [] if place.in_container else [part("private_root")]
     lines = [f"pai_{name}={_quoted(value)}" for name, value in variables.items()]
-    keep = [_part("keep_files")] if keeps else []
+    keep = [part("keep_files")] if keeps else []
     elsewhere = {} if isinstance(place, Mounted) else place.channels
     folders = [word for name in _channels(spec) for word in (name, elsewhere.get(name, ""))]
-    links = _part("output_links") + f"make_all_relative {shlex.join(folders)}\n"
-    run = (_part("run_command"), links, _part("report_end"), _part("end"))
-    return "\n".join([*lines, _part("messages"), *steps, *keep, *run])
+    links = part("output_links") + f"make_all_relative {shlex.join(folders)}\n"
+    run = (part("wait_for"), part("run_command"), links, part("report_end"), part("end"))
+    return "\n".join([*lines, part("messages"), *steps, *keep, *run])
 
 
 def _channels(spec: JobSpec) -> list[str]:
@@ -133,13 +133,13 @@ def _links(spec: JobSpec) -> Iterator[str]:
     """Yield the inputs that are also at their own paths in the code."""
     links = input_links(spec)
     if links:
-        yield _part("input_links")
+        yield part("input_links")
     for path, place in links.items():
         yield f"input_link {shlex.quote(path)} {shlex.quote(place)}"
 
 
-def _part(name: str) -> str:
-    """Return a part of the script without its comments."""
+def part(name: str) -> str:
+    """Return a part of the script, such as "wait_for", without its comments."""
     return re.sub(r"(?m)^ *#.*\n", "", (_RUNTIME / f"script/{name}.sh").read_text("utf-8"))
 
 
@@ -313,4 +313,4 @@ def _exports(spec: JobSpec, place: Site) -> Iterator[str]:
 def _code(place: Site) -> Iterator[str]:
     if isinstance(place.code, bytes):
         yield f"inline_code() {{\n  decode <<'PAI_END'\n{base64.encodebytes(place.code).decode()}PAI_END\n}}"
-    yield _part("unpack_code")
+    yield part("unpack_code")

@@ -124,6 +124,7 @@ def _component_arguments(job: Job, options: SlurmOptions, part: Component, limit
 
 def _with_variables(name: str, variables: Mapping[str, str]) -> str:
     lines = [f"pai_{key}={shlex.quote(value)}\n" for key, value in variables.items()]
+    lines.append(job_script.part("wait_for"))
     return "#!/bin/sh\n" + "".join(lines) + (_SCRIPTS / f"{name}.sh").read_text("utf-8")
 
 

@@ -12,7 +12,11 @@ import pytest
 
 from jupyter_pai.backends.runtime import launcher
 
-PARTS = [Path(launcher.__file__).with_name("script") / f"{name}.sh" for name in ("keep_files", "run_command")]
+from ...conftest import PATIENCE
+
+PARTS = [
+    Path(launcher.__file__).with_name("script") / f"{name}.sh" for name in ("keep_files", "wait_for", "run_command")
+]
 OLD = 315532800
 
 
@@ -213,3 +217,20 @@ def test_sigterm_reaches_the_command_and_its_files_are_kept(work: Path) -> None:
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 9
     assert kept(work) == {"late": 2}
+
+
+@pytest.mark.parametrize("shell", ["/bin/dash", "/bin/bash"])
+def test_exit_code_is_that_of_a_process_which_ends_at_a_signal(shell: str) -> None:
+    """The signal interrupts the wait for it, and it ends before the shell looks."""
+    text = """
+trap 'kill -TERM "$process"; sleep 0.02' TERM
+for number in $(seq 20); do
+  sh -c 'trap "exit 9" TERM; while :; do kill -TERM "$1"; sleep 0.1; done' sh $$ &
+  process=$!
+  wait_for "$process"
+  echo $?
+done
+"""
+    text = PARTS[1].read_text("utf-8") + text
+    done = subprocess.run([shell, "-c", text], check=False, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.stdout.split() == ["9"] * 20

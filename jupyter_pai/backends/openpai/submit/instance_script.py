@@ -182,7 +182,8 @@ def _around(job: Job, settings: OpenPaiSettings, options: OpenPaiOptions, found:
         lines += _parts(settings, found)
     else:
         lines.append("pai_uses_hdfs=''")
-    return "\n".join([*lines, _part("instance.sh"), 'if [ "$2" != job ]; then\n  pai_main "$1"\nfi\n'])
+    lines += [job_script.part("wait_for"), _part("instance.sh")]
+    return "\n".join([*lines, 'if [ "$2" != job ]; then\n  pai_main "$1"\nfi\n'])
 
 
 def _parts(settings: OpenPaiSettings, found: Routes) -> Iterator[str]:

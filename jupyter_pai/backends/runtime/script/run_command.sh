@@ -3,14 +3,6 @@
 # is set. Then keeps its files, if "$pai_kept" is set (see keep_files.sh). Set before: pai_seconds, the limit for this;
 # pai_too_slow, a message; pai_parent, the folder around the working folder if that is not "$pai_ml". Uses `setsid` and
 # `sleep` if they exist.
-wait_for() {
-  while :; do
-    wait "$1" 2>/dev/null
-    pai_code=$?
-    kill -0 "$1" 2>/dev/null || return "$pai_code"
-  done
-}
-
 pass_on() {
   pai_stop=1
   [ -z "$pai_job" ] || kill -TERM "-$pai_job" 2>/dev/null || kill -TERM "$pai_job" 2>/dev/null

@@ -64,11 +64,8 @@ else
 fi
 pai_job=$!
 [ -z "$pai_stop" ] || pass_on
-while :; do
-  wait "$pai_job" 2>/dev/null
-  pai_result=$?
-  kill -0 "$pai_job" 2>/dev/null || break
-done
+wait_for "$pai_job"
+pai_result=$?
 # `srun` returns the largest exit code, which may be that of an instance that was ended for another one.
 if [ -f "ranks/$pai_attempt.failed" ]; then
   read -r pai_result _ <"ranks/$pai_attempt.failed"

@@ -44,9 +44,6 @@ pai_job=''
 trap '[ -z "$pai_job" ] || kill -TERM "$pai_job" 2>/dev/null' TERM
 "$@" </dev/null &
 pai_job=$!
-while :; do
-  wait "$pai_job" 2>/dev/null
-  pai_result=$?
-  kill -0 "$pai_job" 2>/dev/null || break
-done
+wait_for "$pai_job"
+pai_result=$?
 pai_end "$pai_result"

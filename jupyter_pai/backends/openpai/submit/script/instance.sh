@@ -22,11 +22,8 @@ pai_start() {
 
 # Waits for this command. Sets pai_code.
 pai_wait() {
-  while :; do
-    wait "$pai_child" 2>/dev/null
-    pai_code=$?
-    kill -0 "$pai_child" 2>/dev/null || break
-  done
+  wait_for "$pai_child"
+  pai_code=$?
   pai_child=''
 }
 
