@@ -164,11 +164,11 @@ class JobTable(StoreTable):
     @query
     def with_outputs(self, db: sqlite3.Connection, uris: Sequence[str], workflow: str) -> Job | None:
         """Return the newest job that has an output at one of these URIs, which do not end in a slash. The jobs of this
-        run of a workflow do not count; empty for none."""
+        run of a workflow, empty for none, do not count, nor do jobs that ended before their start."""
         marks = ", ".join("?" * len(uris))
         where = f"id IN (SELECT job_id FROM job_detail, {_OUTPUTS} WHERE rtrim(value, '/') IN ({marks}))"
-        where += " AND (workflow = '' OR workflow != ?) ORDER BY rowid DESC LIMIT 1"
-        return self._one(db, where, *uris, workflow)
+        where += " AND (workflow = '' OR workflow != ?) AND NOT (ended AND started_at IS NULL)"
+        return self._one(db, f"{where} ORDER BY rowid DESC LIMIT 1", *uris, workflow)
 
     @query
     def attachable(self, db: sqlite3.Connection, attach_key: str) -> Job | None:

@@ -12,6 +12,7 @@ import pytest
 from jupyter_pai.backends.local.queue import Capacity, Need, Queue
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
+from jupyter_pai.core.errors import Unconfirmed
 from jupyter_pai.core.host import boot_id
 from jupyter_pai.core.lease import Lease
 from jupyter_pai.jobs.state_dir import Home
@@ -110,6 +111,20 @@ def test_queued_job_can_be_stopped(two_cores: EmbeddedClient, tmp_path: Path) ->
     assert processes_of(waiting.job.id) == []
     running.release()
     assert last.release().status == "succeeded"
+
+
+def test_folder_of_a_job_that_never_started_is_no_question(two_cores: EmbeddedClient, tmp_path: Path) -> None:
+    running = HeldJob(two_cores, tmp_path / "a", cpu=2)
+    named: dict[str, Any] = {"cpu": 2, "outputs": {"model": str(tmp_path / "out")}}
+    waiting = HeldJob(two_cores, tmp_path / "b", **named)
+    status(waiting.job, "queued")
+    with pytest.raises(Unconfirmed, match=f"The outputs of {waiting.job.id} are in"):
+        submit(two_cores, "true", **named)
+    waiting.job.stop()
+    waiting.job.wait()
+    again = submit(two_cores, "true", **named)
+    running.release()
+    assert again.wait().status == "succeeded"
 
 
 def test_killed_job_frees_its_slot(two_cores: EmbeddedClient, tmp_path: Path) -> None:
