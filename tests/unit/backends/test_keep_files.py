@@ -220,17 +220,19 @@ def test_sigterm_reaches_the_command_and_its_files_are_kept(work: Path) -> None:
 
 
 @pytest.mark.parametrize("shell", ["/bin/dash", "/bin/bash"])
-def test_exit_code_is_that_of_a_process_which_ends_at_a_signal(shell: str) -> None:
+def test_exit_code_is_that_of_a_process_which_ends_at_a_signal(shell: str, tmp_path: Path) -> None:
     """The signal interrupts the wait for it, and it ends before the shell looks."""
     text = """
 trap 'kill -TERM "$process"; sleep 0.02' TERM
 for number in $(seq 20); do
-  sh -c 'trap "exit 9" TERM; while :; do kill -TERM "$1"; sleep 0.1; done' sh $$ &
+  sh -c 'trap "exit 9" TERM; read -r _ <gate; kill -TERM "$1"; while :; do sleep 0.01; done' sh $$ &
   process=$!
+  echo >gate
   wait_for "$process"
   echo $?
 done
 """
-    text = PARTS[1].read_text("utf-8") + text
-    done = subprocess.run([shell, "-c", text], check=False, capture_output=True, text=True, timeout=PATIENCE)
+    os.mkfifo(tmp_path / "gate")
+    command = [shell, "-c", PARTS[1].read_text("utf-8") + text]
+    done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True, timeout=PATIENCE)
     assert done.stdout.split() == ["9"] * 20
