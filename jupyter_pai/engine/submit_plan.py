@@ -33,11 +33,12 @@ from ..core.text import parse_size
 from ..jobs.job import Job, JobStatus, now
 from ..jobs.spec import JobSpec
 from ..jobs.state_dir import Home, PackedCode, Packing, new_id
-from ..source import beside, excluded, pack as source
+from ..source import pack as source
 from ..source.entry_point import interpreter, interpreter_of, script_of
 from ..source.hyperparameters import Hyperparameter, Module
 from ..source.hyperparameters.discover import inspect_modules
 from ..source.pack import Manifest, Packed
+from ..source.paths import beside, excluded
 from ..source.script import needs_ipython
 from .data.inputs import StagingPlan
 from .requests import SubmitRequest

@@ -23,8 +23,8 @@ from ..jobs.state_dir import ExcludedPath, state_errors
 from . import archive, import_paths, notebook, secret_scan
 from .archive import Content, Entry
 from .file_cache import FileMemory, FileNotes
-from .fixes import link_options
 from .ignore import ENVIRONMENT_MARKS, Rules, is_environment
+from .paths.fixes import link_options
 from .script import with_shell
 from .secret_scan import Match
 

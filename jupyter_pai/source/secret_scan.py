@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..core.errors import DAMAGED, SourceError
 from ..core.i18n import _, ngettext
 from . import secret_patterns
-from .fixes import escaped
+from .paths.fixes import escaped
 from .secret_rules import title
 
 _BINARY_WITHIN = 8192

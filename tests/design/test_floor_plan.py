@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -141,6 +142,11 @@ def test_one_module_reads_and_makes_file_uris() -> None:
 def test_files_are_at_most_400_lines() -> None:
     lengths = {name: len(path.read_text("utf-8").splitlines()) for name, path in modules().items()}
     assert {name: lines for name, lines in lengths.items() if lines > 400} == {}
+
+
+def test_folder_has_at_most_20_modules() -> None:
+    sizes = Counter(path.parent for path in modules().values() if path.name != "__init__.py")
+    assert {str(folder): size for folder, size in sizes.items() if size > 20} == {}
 
 
 def test_callers_of_a_backend_test_its_capabilities_not_its_class() -> None:

@@ -13,8 +13,8 @@ from ...core.errors import DAMAGED
 from ...core.i18n import _
 from ...jobs.spec import STORED, JobSpec
 from ...jobs.state_dir import JobFolder, Packing, read_manifest
-from ...source import beside, excluded
-from ...source.fixes import fixes
+from ...source.paths import beside, excluded
+from ...source.paths.fixes import fixes
 from .known_errors import MODULE, NO_FILE
 
 _PATH = re.compile(NO_FILE + r"'(?P<path>[^']{1,1000})'")

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from jupyter_pai.jobs.spec import JobSpec, Source
-from jupyter_pai.source import beside, excluded, notebook, pack, script
+from jupyter_pai.source import notebook, pack, script
 from jupyter_pai.source.hyperparameters.discover import inspect_modules
+from jupyter_pai.source.paths import beside, excluded
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from jupyter_pai.jobs.spec import JobSpec, Source
-from jupyter_pai.source import excluded, pack
+from jupyter_pai.source import pack
 from jupyter_pai.source.hyperparameters.discover import inspect_modules
+from jupyter_pai.source.paths import excluded
 
 DATA = {"data/train.csv": "1,2", "outputs/old.txt": "old", "weights.bin": "w" * 100, "config.yaml": "lr: 1"}
 

@@ -14,14 +14,15 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from ..core import contract
-from ..core.file_uri import local_path
-from ..core.i18n import _, join
-from ..jobs.spec import JobSpec
-from . import import_paths, named_paths
-from .entry_point import is_home, project_root
+from ...core import contract
+from ...core.file_uri import local_path
+from ...core.i18n import _, join
+from ...jobs.spec import JobSpec
+from .. import import_paths
+from ..entry_point import is_home, project_root
+from ..hyperparameters.syntax import Module
+from . import named_paths
 from .fixes import channel_name
-from .hyperparameters.syntax import Module
 from .named_paths import NamedPath
 
 # Paths that are asked about, and that are found.

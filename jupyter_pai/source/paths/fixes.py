@@ -9,9 +9,9 @@ import shlex
 from collections.abc import Iterable, Iterator
 from itertools import chain, count
 
-from ..core.i18n import _
-from ..jobs.state_dir import ExcludedPath
-from . import ignore
+from ...core.i18n import _
+from ...jobs.state_dir import ExcludedPath
+from .. import ignore
 
 
 def fixes(excluded: ExcludedPath, folder: str, named: str, taken: set[str]) -> str:

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..core.i18n import _
-from .hyperparameters.syntax import Module, dotted
+from ...core.i18n import _
+from ..hyperparameters.syntax import Module, dotted
 
 _LONGEST = 300
 # Characters of a line of a shell script that are read.

@@ -11,14 +11,15 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import chain
 
-from ..core.i18n import _
-from ..core.text import show_size
-from ..jobs.state_dir import ExcludedPath
-from . import ignore, named_paths
+from ...core.i18n import _
+from ...core.text import show_size
+from ...jobs.state_dir import ExcludedPath
+from .. import ignore
+from ..hyperparameters.syntax import Module
+from ..pack import Manifest
+from . import named_paths
 from .fixes import fixes
-from .hyperparameters.syntax import Module
 from .named_paths import NamedPath
-from .pack import Manifest
 
 # Entries of excluded folders that are measured for the summary.
 _MOST_MEASURED = 5_000
