@@ -97,12 +97,12 @@ def questions(
     sees: Callable[[str], bool] = lambda path: True,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the questions about paths outside of the packed folder that the code reads, and notes on the ones that it
-    writes. `taken` has the names of inputs, and gets the ones of the questions. `keeps`: files beside the code become
-    outputs. `sees` returns whether the job sees an absolute path of this machine. May block."""
+    writes and on the ones that an input has. `taken` has the names of inputs, and gets the ones of the questions.
+    `keeps`: files beside the code become outputs. `sees` returns whether the job sees an absolute path of this machine.
+    May block."""
     folder = spec.source.folder
     if not folder:
         return (), ()
-    inputs = [path for path in map(local_path, spec.inputs.values()) if path]
     found: dict[str, _Outside] = {}
     notes: dict[str, str] = {}
     for one in chain(_outside(spec, modules), _modules(spec, modules), _of_machine(spec, modules, sees)):
@@ -113,7 +113,10 @@ def questions(
         if is_written and above.startswith("../"):
             is_kept = keeps and contract.FILES in spec.channels and not above.startswith("../..")
             notes.setdefault(one.path, _note(one, above, keeps=is_kept))
-        elif os.path.exists(one.path) and not any(_is_in(one.path, path.rstrip("/")) for path in inputs):
+        elif (given := _input_of(spec, one.path)) and os.path.exists(one.path):
+            if not (one.is_module or _reads(spec, modules, *given)):
+                notes.setdefault(one.path, join(" ", [_sentence(spec, one), _given(*given)]))
+        elif os.path.exists(one.path):
             found.setdefault(one.path, one)
     # A folder is not named for itself if other paths begin with it.
     known = [*found, *notes]
@@ -121,8 +124,8 @@ def questions(
     read = [one for path, one in found.items() if path not in notes and (path in last or one.name.is_used)]
     parent = _parent(folder, [one.path for one in read if not one.is_absolute])
     asked = [_question(spec, one, parent, taken) for one in read[:_MOST_NAMED]]
-    written = [text for path, text in notes.items() if path in last][:_MOST_NAMED]
-    return tuple(asked), (*written, *filter(None, [_requirements(spec)]))
+    noted = [text for path, text in notes.items() if path in last][:_MOST_NAMED]
+    return tuple(asked), (*noted, *filter(None, [_requirements(spec)]))
 
 
 def _requirements(spec: JobSpec) -> str:
@@ -144,23 +147,27 @@ def _note(one: _Outside, above: str, *, keeps: bool) -> str:
     return (kept if keeps else lost).format(path=one.name.text, place=_place(one.name), name=name)
 
 
-def _question(spec: JobSpec, one: _Outside, parent: str, taken: set[str]) -> str:
-    folder = spec.source.folder
+def _sentence(spec: JobSpec, one: _Outside) -> str:
     if one.is_module:
         text = _("The code imports `{path}` ({place}), which is outside of the packed folder {folder}.")
     elif one.is_absolute:
         text = _("The code names `{path}` ({place}), a path of this machine that the job does not have.")
     else:
         text = _("The code names `{path}` ({place}), which is outside of the packed folder {folder}.")
-    sentence = text.format(path=one.name.text, place=_place(one.name), folder=folder)
+    return text.format(path=one.name.text, place=_place(one.name), folder=spec.source.folder)
+
+
+def _question(spec: JobSpec, one: _Outside, parent: str, taken: set[str]) -> str:
     packing = _packing(spec, parent) if parent and not one.is_absolute else ""
-    passing = "" if one.is_module or _is_in(folder, one.path) else _passing(one.path, taken)
-    return join(" ", filter(None, [sentence, packing, passing]))
+    passing = "" if one.is_module or _is_in(spec.source.folder, one.path) else _passing(one.path, taken)
+    return join(" ", filter(None, [_sentence(spec, one), packing, passing]))
 
 
 def fixes(spec: JobSpec, path: str) -> str:
-    """Return the ways to give a path outside of the packed folder to a job. Empty if this machine does not have it. May
-    block."""
+    """Return the ways to give a path outside of the packed folder to a job, or the place where the job has it already.
+    Empty if this machine does not have it. May block."""
+    if given := _input_of(spec, path):
+        return _given(*given)
     if not spec.source.folder or not os.path.exists(path):
         return ""
     parent = _parent(spec.source.folder, [path])
@@ -180,6 +187,31 @@ def _passing(path: str, taken: set[str]) -> str:
     (variable,) = contract.variables("PAI_INPUT_", [channel])[0].values()
     text = _("To pass it as an input: --input {word}. The code finds it at ${variable}.")
     return text.format(word=shlex.quote(f"{channel}={path}"), variable=variable)
+
+
+def _input_of(spec: JobSpec, path: str) -> tuple[str, str] | None:
+    """Return the input that has a path of this machine, and the place of the path in the job. None without one."""
+    places = {channel: local_path(uri).rstrip("/") for channel, uri in spec.inputs.items()}
+    given = [channel for channel, place in places.items() if place and _is_in(path, place)]
+    if not given:
+        return None
+    channel = max(given, key=lambda channel: len(places[channel]))
+    variables, _nameless = contract.variables("PAI_INPUT_", spec.inputs)
+    start = f"${variables[channel]}" if channel in variables else contract.Layout().input(channel).rstrip("/")
+    return channel, start + path[len(places[channel]) :]
+
+
+def _given(channel: str, place: str) -> str:
+    text = _("The job has it as the input `{name}`. The code finds it at {place}.")
+    return text.format(name=channel, place=place)
+
+
+def _reads(spec: JobSpec, modules: Iterable[Module], channel: str, place: str) -> bool:
+    """Return whether the code reads an input where the job has it, by its variable or in its folder. The path of this
+    machine is a default then."""
+    variable = place.partition("/")[0].removeprefix("$") or "PAI_INPUT_"
+    known = re.compile(rf"\b(PAI_INPUT_|{variable})\b|/input/data/{re.escape(channel)}\b")
+    return any(map(known.search, (_text(spec), *_commands(spec), *(module.text for module in modules))))
 
 
 def _place(name: NamedPath) -> str:

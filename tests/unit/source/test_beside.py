@@ -156,6 +156,43 @@ def test_question_has_the_options(zoo: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("inputs", "place"),
+    [
+        ({"words": "data/words.txt"}, "$PAI_INPUT_WORDS"),
+        ({"all": "data/"}, "$PAI_INPUT_ALL/words.txt"),
+        ({"all": "data", "words": "data/words.txt"}, "$PAI_INPUT_WORDS"),
+        ({"词": "data"}, "/ml/input/data/词/words.txt"),
+    ],
+)
+def test_path_that_an_input_has_is_noted_with_its_place_in_the_job(
+    zoo: Path, inputs: dict[str, str], place: str
+) -> None:
+    (zoo / "data/words.txt").touch()
+    uris = {name: f"{zoo}/{path}" for name, path in inputs.items()}
+    spec = spec_of(zoo / "scripts", "open('../data/words.txt')", inputs=uris)
+    given = f"The job has it as the input `{[*inputs][-1]}`. The code finds it at {place}."
+    sentence = f"names `../data/words.txt` (train.py, line 1), which is outside of the packed folder {zoo}/scripts."
+    assert questions_on(spec) == ((), (f"The code {sentence} {given}",))
+    assert beside.fixes(spec, f"{zoo}/data/words.txt") == given
+
+
+@pytest.mark.parametrize(
+    ("entry", "code"),
+    [
+        ("train.py", "import os\nopen(os.environ.get('PAI_INPUT_X', '../data/x.csv'))"),
+        ("train.py", "import os\nname = 'x'.upper()\nopen(os.getenv(f'PAI_INPUT_{name}') or '../data/x.csv')"),
+        ("train.py", "try: open('/ml/input/data/x/x.csv')\nexcept OSError: open('../data/x.csv')"),
+    ],
+)
+def test_path_that_replaces_an_input_elsewhere_is_not_noted(zoo: Path, entry: str, code: str) -> None:
+    spec = spec_of(zoo / "scripts", code, entry)
+    assert asked(spec) == ["../data/x.csv"]
+    assert questions_on(spec.model_copy(update={"inputs": {"x": f"file://{zoo}/data/x.csv"}})) == ((), ())
+    other = questions_on(spec.model_copy(update={"inputs": {"x_2": f"file://{zoo}/data/x.csv"}}))
+    assert bool(other[1]) == ("PAI_INPUT_X" in code or "/ml/" in code)
+
+
+@pytest.mark.parametrize(
     ("code", "path"),
     [
         ("import pandas\npandas.read_csv('{root}/README.md')", "{root}/README.md"),
@@ -182,7 +219,8 @@ def test_path_that_only_this_machine_has_is_asked_about(
     assert match
     assert (notes, asked(spec)) == ((), [])
     given = spec.model_copy(update={"inputs": {match[1]: match[2]}})
-    assert beside.questions(given, modules, set(), sees=lambda place: False) == ((), ())
+    questions, (note,) = beside.questions(given, modules, set(), sees=lambda place: False)
+    assert (questions, note.startswith(f"{text} The job has it as the input `{match[1]}`.")) == ((), True)
 
 
 def test_paths_of_the_system_are_not_asked_about(zoo: Path, user_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
