@@ -35,6 +35,8 @@ _OWN = "# %%"
 _SHELL = "jupyter_pai_shell"
 _IMPORT = f"from {_SHELL} import "
 _END, _SET = "_pai_end", "_pai_parameters"
+# Changes to the folder of the script.
+_CHANGE = '__import__("os").chdir(__import__("sys").path[0])'
 # Names of a kernel; variables that only its shell sets; those that it numbers.
 _KERNEL = ("display", "get_ipython", "__IPYTHON__")
 _SET_BY_SHELL = ("_", "__", "___", "_dh", "_exit_code")
@@ -104,7 +106,7 @@ def from_cells(cells: Sequence[CodeCell], *, changes_folder: bool = False) -> Sc
         text = _("The notebook uses the job in the variable `{name}`, which a script does not have.")
         fix = _("Run it as a notebook, on the local backend, or remove the cells that use `{name}`.")
         raise NotebookError(text.format(name=name), fix=fix.format(name=name))
-    header = made.header('__import__("os").chdir(__import__("sys").path[0])' if changes_folder else "")
+    header = made.header(_CHANGE if changes_folder else "")
     return Script((header + "\n") * bool(header) + made.text + "\n", made.notes)
 
 
@@ -140,6 +142,11 @@ def heads(text: str) -> list[tuple[int, int]]:
 def sets_parameters(text: str) -> bool:
     """Return whether a script sets the variables of the cell `parameters` to the hyperparameters of its job."""
     return _SET in text.partition("\n")[0].partition(_IMPORT)[2]
+
+
+def changes_folder(text: str) -> bool:
+    """Return whether a script was made of a notebook and runs in its own folder."""
+    return text.partition("\n")[0].endswith(_CHANGE)
 
 
 def needs_ipython(text: str) -> bool:

@@ -18,7 +18,7 @@ from ...core import contract
 from ...core.file_uri import local_path
 from ...core.i18n import _, join
 from ...jobs.spec import JobSpec
-from .. import import_paths
+from .. import import_paths, script
 from ..entry_point import is_home, project_root
 from ..hyperparameters.syntax import Module
 from . import named_paths
@@ -52,14 +52,19 @@ class _Outside:
 
 
 def working_folder(spec: JobSpec) -> str:
-    """Return the folder of the code in which a job runs: a notebook in its own. Empty for the folder of the code."""
-    return posixpath.dirname(spec.entry_point) if spec.runs_notebook else spec.script_folder
+    """Return the folder of the code in which a job runs. Empty for the folder of the code."""
+    return posixpath.dirname(spec.entry_point) if _runs_in_own(spec) else spec.script_folder
+
+
+def _runs_in_own(spec: JobSpec) -> bool:
+    """Return whether a notebook, or the script that was made of one, changes to its own folder."""
+    return spec.runs_notebook or script.changes_folder(spec.source.files.get(spec.entry_point, ""))
 
 
 def script_folder(spec: JobSpec, modules: Iterable[Module], own: str) -> str:
-    """Return the folder of the code in which a script runs: `own`, that of the user's file, if its paths are valid from
-    there and not from the folder of the code. Empty for the folder of the code. May block."""
-    if not own or not spec.source.folder:
+    """Return the folder of the code in which a script is started: `own`, that of the user's file, if its paths are
+    valid from there and not from the folder of the code. Empty for the folder of the code. May block."""
+    if not own or not spec.source.folder or _runs_in_own(spec):
         return ""
     reasons: set[str] = set()
     for text in {_plain(name.text) for name in _names(spec, modules) if name.base is None and _is_relative(name)}:

@@ -272,6 +272,17 @@ def test_place_in_a_notebook_is_a_cell_with_its_line(zoo: Path) -> None:
     assert "imports `own` (a.ipynb, cell 3, line 2)" in questions_on(spec)[0][1]
 
 
+def test_script_of_a_notebook_runs_in_the_folder_of_the_notebook(zoo: Path) -> None:
+    cells = [notebook.CodeCell("", "open('../data/x.csv')\nopen('root.yaml')\nopen('../results/m', 'w')")]
+    files = {"scripts/a.py": script.from_cells(cells, changes_folder=True).text}
+    spec = JobSpec(name="a", entry_point="scripts/a.py", source=Source(folder=str(zoo), files=files))
+    assert questions_on(spec) == ((), ())
+    assert (beside.working_folder(spec), beside.script_folder(spec, inspect_modules(spec)[1], "scripts")) == (
+        "scripts",
+        "",
+    )
+
+
 def test_requirements_beside_the_script_are_noted(zoo: Path) -> None:
     (zoo / "scripts/requirements.txt").touch()
     spec = spec_of(zoo, "", "scripts/train.py")
