@@ -104,8 +104,8 @@ def spec_of(target: str | os.PathLike[str], fields: Mapping[str, Any], *, as_scr
         return spec
     folder = Path(source.get("folder") or absolute("."))
     if target:
-        folder, entry_point = locate(os.fspath(target), source.get("folder", ""), lambda text: Path(absolute(text)))
-        spec["entry_point"] = entry_point or spec.get("entry_point", "")
+        chosen = source.get("folder", "")
+        folder, spec["entry_point"] = locate(os.fspath(target), chosen, lambda text: Path(absolute(text)), spec)
     if not spec.get("command") and not spec.get("entry_point"):
         spec["entry_point"] = default_entry_point(folder)
     if as_script:

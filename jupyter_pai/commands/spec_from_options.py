@@ -134,9 +134,12 @@ def _add_source(spec: dict[str, Any], options: Options, caller: NotebookContext,
         spec["entry_point"] = free_name(folder, "pai_cell.py")
         files[spec["entry_point"]] = cell
     elif target:
-        folder, entry_point = locate(target, options.source or source.get("folder") or "", caller.path)
-        spec["entry_point"] = entry_point or spec.get("entry_point", "")
-        name = Path(entry_point).stem or folder.name
+        path = caller.path(target)
+        # The folder of a spec is a default only: the user chose the target.
+        is_inside = not path.exists() or (not path.is_dir() and path.is_relative_to(folder))
+        chosen = options.source or (is_inside and source.get("folder")) or ""
+        folder, spec["entry_point"] = locate(target, chosen, caller.path, spec)
+        name = path.name if path.is_dir() else path.stem
     if spec.get("entry_point", "").endswith(".ipynb"):
         _add_notebook(spec, folder, files, as_script=as_script)
     elif as_script:

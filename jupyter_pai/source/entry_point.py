@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from ..core.errors import UsageError
 from ..core.i18n import _
@@ -25,15 +26,17 @@ HEAD = 1024
 _PYTHON = re.compile(r"(.*/)?python(3(\.\d+)?)?")
 
 
-def locate(target: str, source: str, path_of: Callable[[str], Path]) -> tuple[Path, str]:
+def locate(
+    target: str, source: str, path_of: Callable[[str], Path], spec: Mapping[str, Any] | None = None
+) -> tuple[Path, str]:
     """Return the folder of code and the entry point of a target: a folder, script or notebook. The entry point of a
-    folder is empty (see `default_entry_point`).
+    folder is that of `spec`, or the one of `default_entry_point` if `spec` has no command either.
 
-    `source` is the folder of code if the user chose one; otherwise it is that of `code_folder`. `path_of` returns the
-    absolute path of a path that the user wrote.
+    `source` is the folder of code if the user chose one; otherwise it is the target, or that of `code_folder`.
+    `path_of` returns the absolute path of a path that the user wrote.
 
     Raises:
-        UsageError: if the target does not exist, or is of another kind.
+        UsageError: if the target does not exist, is of another kind, or is outside of `source`.
     """
     folder, path = path_of(source or "."), path_of(target)
     if not path.exists() and source:
@@ -44,7 +47,11 @@ def locate(target: str, source: str, path_of: Callable[[str], Path]) -> tuple[Pa
             fix=_("Relative paths start at the notebook's folder, outside of notebooks at the current folder."),
         )
     if path.is_dir():
-        return path, ""
+        folder, known = folder if source else path, spec or {}
+        inner = _below(path, folder)
+        if known.get("entry_point") or known.get("command"):
+            return folder, known.get("entry_point") or ""
+        return folder, (inner / default_entry_point(path)).as_posix()
     if not is_entry_point(path):
         raise UsageError(
             _(
@@ -53,11 +60,23 @@ def locate(target: str, source: str, path_of: Callable[[str], Path]) -> tuple[Pa
             ).format(path=path),
             fix=_("To run it another way, pass --command."),
         )
-    if not source:
-        folder = code_folder(path)
-    elif not path.is_relative_to(folder):
-        folder = path.parent
-    return folder, path.relative_to(folder).as_posix()
+    folder = folder if source else code_folder(path)
+    return folder, _below(path, folder).as_posix()
+
+
+def _below(path: Path, folder: Path) -> Path:
+    """Return a path from a folder, which may have several names by links.
+
+    Raises:
+        UsageError: if it is outside of the folder.
+    """
+    for one, place in ((path, folder), (Path(os.path.realpath(path)), Path(os.path.realpath(folder)))):
+        if one.is_relative_to(place):
+            return one.relative_to(place)
+    raise UsageError(
+        _("{path} is outside of the folder {folder}.").format(path=path, folder=folder),
+        fix=_("Name a folder around it with --source, or omit --source."),
+    )
 
 
 def code_folder(path: Path) -> Path:

@@ -170,13 +170,15 @@ class _Magics:
     def _submit(self, targets: list[str], options: Options) -> InPlaceJob | None:
         """Run a script or notebook in place; None for a notebook that is running."""
         source = options.get("--source", [""])[-1]
+        command = options.get("--command", [""])[-1]
         folder, entry_point = Path(source or "."), ""
         if targets:
+            path = _absolute(targets[0])
             # The folder of the job stands for a project root, whose marks may not be packed.
-            folder, entry_point = locate(targets[0], source or ".", lambda text: Path(text).expanduser().absolute())
-        command = options.get("--command", [""])[-1]
-        if not command:
-            entry_point = entry_point or default_entry_point(folder)
+            is_inside = not path.is_dir() and path.is_relative_to(_absolute("."))
+            folder, entry_point = locate(targets[0], source or "." * is_inside, _absolute, {"command": command})
+        elif not command:
+            entry_point = default_entry_point(folder)
         if str((folder / entry_point).resolve()) in self._running():
             return None
         own = _hyperparameters()
@@ -259,6 +261,10 @@ class _Magics:
     def _running(self) -> list[str]:
         """Return the running notebooks: this one, and the ones that run it in place."""
         return [*os.environ.get(_RUNNING, "").split(os.pathsep), str(Path(sys.argv[0]).resolve())]
+
+
+def _absolute(text: str) -> Path:
+    return Path(os.path.abspath(Path(text).expanduser()))
 
 
 def _run(line: str, folder: str, environment: Mapping[str, str]) -> int:

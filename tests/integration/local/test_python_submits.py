@@ -43,6 +43,7 @@ def current(home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("sub", None, "['--lr', '0.1'] ['other.py'] table.csv\n"),
         ("other.py", "sub", "['--lr', '0.1'] ['other.py'] table.csv\n"),
         ("", ".", "['--lr', '0.1'] ['sub', 'table.csv', 'train.py'] table.csv\n"),
+        ("sub", ".", "['--lr', '0.1'] ['sub', 'table.csv', 'train.py'] table.csv\n"),
         ("", {"folder": ".", "exclude": ["sub"]}, "['--lr', '0.1'] ['table.csv', 'train.py'] table.csv\n"),
     ],
 )

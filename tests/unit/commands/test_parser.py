@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from jupyter_pai.client.context import NotebookContext
+from jupyter_pai.client.submit import spec_of as python_spec
 from jupyter_pai.commands.completion import complete
 from jupyter_pai.commands.parser import parser as grammar
 from jupyter_pai.commands.spec_from_options import spec_of
@@ -201,6 +202,19 @@ def test_script_is_resolved_in_the_source_folder(folder: Path) -> None:
     (folder / "code/go.py").touch()
     result = spec(folder, "go.py", "--source", "code")
     assert (result["source"]["folder"], result["entry_point"]) == (str(folder / "code"), "go.py")
+
+
+def test_folder_is_packed_with_the_source_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "sub").mkdir()
+    (folder / "sub/go.py").touch()
+    monkeypatch.chdir(folder)
+    places = [spec(folder, "sub", "--source", "."), python_spec("sub", {"source": "."})]
+    assert [(one["source"]["folder"], one["entry_point"]) for one in places] == [(str(folder), "sub/go.py")] * 2
+    assert places[0]["name"].startswith("sub_")
+    # The folder of a spec file is a default.
+    (folder / "job.json").write_text(json.dumps({"source": {"folder": str(folder / "other")}}))
+    for target in ("sub", "sub/go.py"):
+        assert spec(folder, target, "--spec", "job.json")["source"]["folder"] == str(folder / "sub")
 
 
 def test_folder_with_several_scripts_needs_an_entry_point(folder: Path) -> None:

@@ -119,6 +119,22 @@ def packed(path: Path, source: str = "") -> tuple[Path, str]:
     return locate(str(path), source, lambda text: path.parent / text)
 
 
+def test_folder_is_packed_with_the_folder_around_it(folder: Path) -> None:
+    inner = folder / "sub"
+    inner.mkdir()
+    (inner / "train.py").touch()
+    (folder / "link").symlink_to(folder)
+    assert packed(inner) == packed(inner, str(inner)) == (inner, "train.py")
+    assert packed(inner, str(folder)) == (folder, "sub/train.py")
+    assert packed(inner, str(folder / "link")) == (folder / "link", "sub/train.py")
+    for spec, entry in (({"command": "make"}, ""), ({"entry_point": "sub/b.py"}, "sub/b.py")):
+        assert locate("sub", ".", lambda text: folder / text, spec) == (folder, entry)
+    for path in (folder, inner / "train.py"):
+        (folder / "other").mkdir(exist_ok=True)
+        with pytest.raises(UsageError, match=r"is outside of the folder .*/other"):
+            packed(path, str(folder / "other"))
+
+
 @pytest.mark.parametrize("mark", ["pyproject.toml", ".git"])
 def test_script_is_packed_with_the_nearest_project(folder: Path, mark: str) -> None:
     for name in (f"outer/.git/{mark}", f"outer/inner/{mark}", "outer/inner/a/b/x.py", "outer/inner/a/b/x.ipynb"):
