@@ -110,7 +110,8 @@ def questions(
         return (), ()
     found: dict[str, _Outside] = {}
     notes: dict[str, str] = {}
-    for one in chain(_outside(spec, modules), _modules(spec, modules), _of_machine(spec, modules, sees)):
+    names = list(_all_names(spec, modules))
+    for one in chain(_outside(spec, names), _modules(spec, modules), _of_machine(names, sees)):
         above = os.path.relpath(one.path, folder)
         if len(found) + len(notes) == _MOST_FOUND:
             break
@@ -261,12 +262,12 @@ def _text(spec: JobSpec) -> str:
     return "" if "\0" in text else text
 
 
-def _outside(spec: JobSpec, modules: Iterable[Module]) -> Iterator[_Outside]:
+def _outside(spec: JobSpec, names: Iterable[NamedPath]) -> Iterator[_Outside]:
     """Yield the paths that leave the folder from each folder in which the code may run."""
     folder = spec.source.folder
     changed = [place for command in _commands(spec) for place in _CHANGES_FOLDER.findall(command)]
     places = [posixpath.normpath(place.strip("'\"")) for place in changed] or [working_folder(spec)]
-    for name in _all_names(spec, modules):
+    for name in names:
         if not _is_relative(name):
             continue
         text = _plain(name.text)
@@ -276,11 +277,11 @@ def _outside(spec: JobSpec, modules: Iterable[Module]) -> Iterator[_Outside]:
             yield _Outside(name, os.path.normpath(os.path.join(folder, paths[0])))
 
 
-def _of_machine(spec: JobSpec, modules: Iterable[Module], sees: Callable[[str], bool]) -> Iterator[_Outside]:
+def _of_machine(names: Iterable[NamedPath], sees: Callable[[str], bool]) -> Iterator[_Outside]:
     """Yield the absolute paths that the code reads and the job does not see, without those of the system, and the home
     folder and its parents, which are not data."""
     home = os.path.expanduser("~")
-    for name in _names(spec, modules):
+    for name in names:
         is_text = name.is_path and not name.is_part and _TESTS.isdisjoint(name.names[-1:])
         if not (_is_absolute(name) and is_text) or (name.is_written and not name.is_read):
             continue

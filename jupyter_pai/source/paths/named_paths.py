@@ -37,10 +37,12 @@ _USES_FOLDER = frozenset("cd chdir run_line_magic append insert listdir scandir 
 _SAME = ("str", "fspath", "abspath", "realpath", "normpath", "expanduser", "resolve", "absolute", "as_posix")
 _JOINS = ("join", "joinpath", "Path", "PurePath", "PosixPath")
 _CURRENT = ("Path.cwd", "pathlib.Path.cwd", "os.getcwd")
-# A path to a folder above, in a shell script, from the working folder or from that of the script; the name of a file.
-_ABOVE = r"\.\.(?:/[^\s\"'`;&|()<>$*?]*)?"
+# In a shell script: an absolute path, or one to a folder above, from the working folder or from that of the script; the
+# name of a file.
+_ABOVE = r"\.\.(?:/[^\s\"'`;&|()<>{}$*?]*)?"
+_ABSOLUTE = r"(?<!:)~?/(?!/)[^\s\"'`;&|()<>{}$*?:,]+"
 _SHELL = re.compile(
-    rf"(?P<write>>\s*)?(?:(?<![\w./$}})\"'])|(?<=[\s=][\"']))(?P<path>{_ABOVE})(?![\w.])"
+    rf"(?P<write>>\s*[\"']?)?(?:(?<![\w./$}})\"'])|(?<=[\s=<>][\"']))(?P<path>{_ABOVE}|{_ABSOLUTE})(?![\w.])"
     rf"|dirname\b[^)\n]*\)+\"?/(?P<beside>{_ABOVE})"
     r"|(?<![\w./$}\-])(?P<file>\w[\w./-]*\.\w+)"
 )
@@ -52,8 +54,9 @@ _SETTING = re.compile(
     r"""\s*+(?:-\s++)?+(?:["']?(?P<key>[\w.-]++)["']?\s*+[:=])?+\s*+["']?(?P<value>[^\s"',#\[\]{}]++)["']?"""
     r"[\s,}\]]*+(?:#.*)?$"
 )
-# The command before a path, or before the expression that makes it.
-_COMMAND = re.compile(r"(?:^|[;&|(])\s*(\w+)\s+[^\s;&|]*$")
+_COMMANDS = re.compile(r"[;&|(]")
+# Commands that test a path.
+_TESTS = frozenset(("test", "[", "[["))
 
 
 @dataclass(frozen=True)
@@ -114,17 +117,27 @@ def in_module(module: Module, given: Mapping[str, str]) -> Iterator[NamedPath]:
 
 
 def in_shell(text: str, file: str = "") -> Iterator[NamedPath]:
-    """Yield the files and the paths to folders above in a shell script, or in a command without a `file`."""
+    """Yield the files, the absolute paths and the paths to folders above in a shell script, or in a command without a
+    `file`."""
     for number, line in enumerate(text.split("\n"), 1):
         line = line[:_LONGEST_LINE]
         if line.lstrip().startswith("#"):
             continue
         place = _("{file}, line {line}").format(file=file, line=number) if file else _("command")
         for match in _SHELL.finditer(line):
-            before = _COMMAND.search(line[: match.start()])
-            names = ("write",) if match["write"] else tuple(before.groups()) if before else ()
+            names = ("write",) if match["write"] else _around(line[: match.start()])
             base = posixpath.dirname(file) if match["beside"] else None
             yield NamedPath(match["path"] or match["beside"] or match["file"], place, names, base)
+
+
+def _around(text: str) -> tuple[str, ...]:
+    """Return the command before a path in a line of a shell, or before the expression that makes it, with the option or
+    the variable that the path is given to."""
+    words = _COMMANDS.split(text.rstrip("\"'$("))[-1].split()
+    given = [word for word in words[-1:] if word.startswith("-") or word.endswith("=")]
+    is_variable = any(not word.startswith("-") for word in given)
+    names = [word for word in words[:1] if word.isidentifier() and not is_variable]
+    return (*names, *(word.strip("-=") for word in given), *["exists"] * (not _TESTS.isdisjoint(words)))
 
 
 def in_configurations(names: Iterable[NamedPath], folder: str) -> Iterator[NamedPath]:

@@ -182,6 +182,7 @@ def test_path_that_an_input_has_is_noted_with_its_place_in_the_job(
         ("train.py", "import os\nopen(os.environ.get('PAI_INPUT_X', '../data/x.csv'))"),
         ("train.py", "import os\nname = 'x'.upper()\nopen(os.getenv(f'PAI_INPUT_{name}') or '../data/x.csv')"),
         ("train.py", "try: open('/ml/input/data/x/x.csv')\nexcept OSError: open('../data/x.csv')"),
+        ("run.sh", "cat ${PAI_INPUT_X:-../data/x.csv}\n"),
     ],
 )
 def test_path_that_replaces_an_input_elsewhere_is_not_noted(zoo: Path, entry: str, code: str) -> None:
@@ -221,6 +222,42 @@ def test_path_that_only_this_machine_has_is_asked_about(
     given = spec.model_copy(update={"inputs": {match[1]: match[2]}})
     questions, (note,) = beside.questions(given, modules, set(), sees=lambda place: False)
     assert (questions, note.startswith(f"{text} The job has it as the input `{match[1]}`.")) == ((), True)
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("cat {root}/README.md", "{root}/README.md"),
+        ("wc -l<'{root}/README.md'|sort", "{root}/README.md"),
+        ("sort -u < '{root}/README.md'", "{root}/README.md"),
+        ("cat {root}/docs/*.md > {root}/README.md", "{root}/docs/"),
+        ("python a.py --data={root}/docs --model {root}/none", "{root}/docs"),
+        ("export DATA={root}/docs; python a.py", "{root}/docs"),
+        ('cat "${{DATA:-{root}/docs/contract.md}}"', "{root}/docs/contract.md"),
+        ("cd ~/docs && ls", "~/docs"),
+        ("python a.py --output-dir={root}/docs --log-dir {root}/docs", ""),
+        ("mkdir -p {root}/docs; echo 1 >> '{root}/README.md'", ""),
+        ("[ -f {root}/README.md ] || curl https://{root}/README.md", ""),
+        ("# cat {root}/README.md", ""),
+    ],
+)
+def test_path_of_this_machine_in_a_command_or_a_shell_script_is_asked_about(
+    zoo: Path, user_data: Path, monkeypatch: pytest.MonkeyPatch, text: str, path: str
+) -> None:
+    monkeypatch.setenv("HOME", str(user_data))
+    text, path = text.format(root=user_data), path.format(root=user_data)
+    for spec, place in ((spec_of(zoo, "", command=text), "command"), (spec_of(zoo, text, "a.sh"), "a.sh, line 1")):
+        questions, _notes = beside.questions(spec, (), set(), sees=lambda place: False)
+        start = f"The code names `{path}` ({place}), a path of this machine that the job does not have."
+        assert [question[: len(start)] for question in questions] == [start] * bool(path)
+        assert beside.questions(spec, (), set())[0] == ()
+
+
+def test_path_of_this_machine_in_a_configuration_file_is_asked_about(zoo: Path, user_data: Path) -> None:
+    (zoo / "own.yaml").write_text(f"data: {user_data}/README.md\noutput_dir: {user_data}/docs\nshell: /bin/sh\n")
+    spec = spec_of(zoo, "open('own.yaml')")
+    (question,), _notes = beside.questions(spec, inspect_modules(spec)[1], set(), sees=lambda place: False)
+    assert f"`{user_data}/README.md` (own.yaml, line 1)" in question
 
 
 def test_paths_of_the_system_are_not_asked_about(zoo: Path, user_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
