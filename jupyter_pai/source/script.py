@@ -134,9 +134,14 @@ def heads(text: str) -> list[tuple[int, int]]:
     found = [(line, int(match[1])) for line, words in enumerate(lines, 1) if (match := _HEAD.fullmatch(words))]
     if not found or found[0][0] > 2:
         return []
-    if lines[0].endswith(HEADER) and _OWN in lines[found[-1][0] :]:
+    if is_cell(text) and _OWN in lines[found[-1][0] :]:
         found.append((lines.index(_OWN, found[-1][0]) + 1, 0))
     return found
+
+
+def is_cell(text: str) -> bool:
+    """Return whether a script was made of a submitted cell."""
+    return text.partition("\n")[0].endswith(HEADER)
 
 
 def sets_parameters(text: str) -> bool:

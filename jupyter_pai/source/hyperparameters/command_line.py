@@ -81,7 +81,7 @@ def _argument(module: Module, call: ast.Call, defaults: dict[str, ast.expr], val
         help=values.words(module, options.get("help"))
         .replace("%(default)s", str(values.known(module, default)))
         .replace("%%", "%"),
-        file=module.file,
+        file=module.title(call.lineno),
         cell=module.at(call.lineno)[0],
         line=module.at(call.lineno)[1],
         origin="argparse",
@@ -173,7 +173,7 @@ def _option(module: Module, call: ast.Call, kind: str, values: Values) -> Hyperp
         required=required is True,
         choices=choices,
         help=values.words(module, options.get("help")),
-        file=module.file,
+        file=module.title(call.lineno),
         cell=module.at(call.lineno)[0],
         line=module.at(call.lineno)[1],
         origin="click",
@@ -294,7 +294,7 @@ def _parameter(module: Module, argument: ast.arg, default: ast.expr | None, valu
         required=default is None,
         choices=choices,
         help=values.words(module, options.get("help")),
-        file=module.file,
+        file=module.title(argument.lineno),
         cell=module.at(argument.lineno)[0],
         line=module.at(argument.lineno)[1],
         origin="typer",

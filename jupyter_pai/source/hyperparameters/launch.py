@@ -109,7 +109,7 @@ def _missing(
     if given.is_unclear or _has_several_parsers(program):
         return
     lines = ((module, line) for module, nodes in program.reached for line in _conditional_lines(nodes))
-    optional = {(module.file, *module.at(line)) for module, line in lines}
+    optional = {(module.title(line), *module.at(line)) for module, line in lines}
     required = [one for one in options if one.required and (one.file, one.cell, one.line) not in optional]
     for one in required:
         known = names_of(one)

@@ -72,7 +72,7 @@ def _written(
         required=value is None,
         choices=choices,
         help=one_line(help_text),
-        file=module.file,
+        file=module.title(node.lineno),
         cell=module.at(node.lineno)[0],
         line=module.at(node.lineno)[1],
         origin=origin,

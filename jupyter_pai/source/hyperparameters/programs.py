@@ -112,6 +112,7 @@ class Code:
             if script.is_large(text):
                 raise SourceError(_("Too much code to inspect."))
             module = parse(text, path)
+            module.notebook = self._notebook_of(path)
             self._count_nodes(module)
         except (
             BadInput,
@@ -124,6 +125,14 @@ class Code:
         self.inspected[path] = InspectedFile(path)
         self.modules[path] = module
         return module
+
+    def _notebook_of(self, path: str) -> str:
+        """Return the notebook beside a script of the spec that was made of it; empty for other files. The script of
+        `a.ipynb` is `a_1.py` if the folder has an `a.py`."""
+        if path not in self.files or not script.heads(self.files[path]):
+            return ""
+        names = (path.removesuffix(".py"), re.sub(r"_\d+\.py$", "", path))
+        return next((f"{name}.ipynb" for name in names if self.has(f"{name}.ipynb")), "")
 
     def text(self, path: str) -> str:
         """Return the text of a file, as Python code if it is a notebook.

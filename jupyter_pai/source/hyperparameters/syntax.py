@@ -28,12 +28,14 @@ _DESCRIBING = ("command", "group", "option", "argument", "callback", "dataclass"
 
 @dataclass
 class Module:
-    """A module. `paths` maps the imported modules of the program, by their names in the code, to files."""
+    """A module. `paths` maps the imported modules of the program, by their names in the code, to files. `notebook` is
+    the file that a script was made of."""
 
     file: str
     text: str
     tree: ast.Module
     paths: Mapping[str, str] = field(default_factory=dict)
+    notebook: str = ""
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
@@ -108,12 +110,18 @@ class Module:
         # The first line of a submitted cell is that of its magic.
         return cell, line - head + bool(head and not cell)
 
+    def title(self, line: int) -> str:
+        """Return the name of a line's code for users: of the file, of the notebook, or of the submitted cell."""
+        if script.is_cell(self.text):
+            return _("the cells above") if self.at(line)[0] else _("the cell")
+        return self.notebook or self.file
+
     def place(self, line: int) -> str:
-        """Return the file with a line, and the cell in the code of a notebook."""
-        cell, line = self.at(line)
+        """Return the title of a line with its number, and the cell in the code of a notebook."""
+        title, (cell, line) = self.title(line), self.at(line)
         if cell:
-            return _("{path}, cell {cell}, line {line}").format(path=self.file, cell=cell, line=line)
-        return _("{file}, line {line}").format(file=self.file, line=line)
+            return _("{path}, cell {cell}, line {line}").format(path=title, cell=cell, line=line)
+        return _("{file}, line {line}").format(file=title, line=line)
 
     def defines(self, name: str) -> bool:
         """Return whether a name is that of a function, a class or a constant of the module."""

@@ -57,7 +57,8 @@ class Hyperparameter:
     the allowed values; empty or None if unknown. `form` is how a command line takes it: `--hp` sets options only.
     `nargs` is the number of words that an option takes, as in argparse (`+`, `*`, `2`), or `repeated` for an option
     that is given once for each word; empty for one word. `item` is the type of each of several words. In the code of a
-    notebook, `line` counts within the code cell of number `cell`; 0 for a line of the file.
+    notebook, `line` counts within the code cell of number `cell`; 0 for a line of the file. For `file`
+    see `Module.title`.
     """
 
     name: str
@@ -79,7 +80,7 @@ class Hyperparameter:
 
     @property
     def place(self) -> str:
-        """The file, with the cell of a notebook's code."""
+        """The file, with the cell of a notebook's code; see `Module.title`."""
         return _("{file}, cell {cell}").format(file=self.file, cell=self.cell) if self.cell else self.file
 
 

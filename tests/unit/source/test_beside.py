@@ -271,7 +271,7 @@ def test_paths_of_the_system_are_not_asked_about(zoo: Path, user_data: Path, mon
     assert [one.split("(")[1].split(")")[0] for one in questions] == ["hyperparameter `data`"]
 
 
-def test_place_in_a_notebook_is_a_cell_with_its_line(zoo: Path) -> None:
+def test_place_in_code_of_a_notebook_names_the_notebook_and_its_cell(zoo: Path) -> None:
     folder = zoo / "scripts"
     code = "import os, pandas\npandas.read_csv('../data/x.csv')\n"
     cells = [("markdown", "# Title"), ("code", "%matplotlib inline"), ("markdown", ""), ("code", code)]
@@ -285,6 +285,8 @@ def test_place_in_a_notebook_is_a_cell_with_its_line(zoo: Path) -> None:
     places = {
         "a.ipynb": None,
         "a.py": script.from_cells(above, changes_folder=True).text,
+        "a_1.py": script.from_cells(above).text,
+        "z.py": script.from_cells(above).text,
         "b.py": script.from_cell("x = 1\n", above).text,
         "c.py": script.from_cell(code, above[:1]).text,
         "d.py": script.from_cell(code).text,
@@ -298,10 +300,12 @@ def test_place_in_a_notebook_is_a_cell_with_its_line(zoo: Path) -> None:
         found[name] = question.partition("(")[2].partition(")")[0]
     assert found == {
         "a.ipynb": "a.ipynb, cell 2, line 2",
-        "a.py": "a.py, cell 2, line 2",
-        "b.py": "b.py, cell 2, line 2",
-        "c.py": "c.py, line 3",
-        "d.py": "d.py, line 3",
+        "a.py": "a.ipynb, cell 2, line 2",
+        "a_1.py": "a.ipynb, cell 2, line 2",
+        "z.py": "z.py, cell 2, line 2",
+        "b.py": "the cells above, cell 2, line 2",
+        "c.py": "the cell, line 3",
+        "d.py": "the cell, line 3",
         "e.py": "e.py, line 3",
     }
     spec = spec_of(folder, "", "a.ipynb")

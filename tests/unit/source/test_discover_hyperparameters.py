@@ -165,7 +165,7 @@ def test_values_that_do_not_fit_the_parameters_cell_are_noted(folder: Path) -> N
 def test_refusals_name_the_cell_and_its_line(folder: Path) -> None:
     parser = PARSER.format(name="lr").replace("default=1", "required=True")
     cells = [CodeCell("", "x = 1"), CodeCell("", dedent(parser))]
-    made = {"a.py, cell 2, line 4": scripts.from_cells(cells), "a.py, line 5": scripts.from_cell(cells[1].code)}
+    made = {"a.py, cell 2, line 4": scripts.from_cells(cells), "the cell, line 5": scripts.from_cell(cells[1].code)}
     for place, one in made.items():
         for values, words in (({}, f"`lr` is required in {place}:"), ({"lr": "x"}, f"not a valid int ({place})")):
             result = look(folder, entry_point="a.py", files={"a.py": one.text}, hyperparameters=values)
