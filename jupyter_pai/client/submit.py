@@ -18,6 +18,7 @@ from .interrupts import explain_submit, new_key
 from .job import JobHandle
 from .parameters import FIELDS, absolute, check_names, parameter_names, plain
 from .printing import print_line
+from .summary import packed
 
 
 def submit(
@@ -64,9 +65,9 @@ def submit(
             if read := read_job_file(client, target, fields, backend=backend):
                 fields, target, backend = read, "", ""
             spec = spec_of(target, fields, as_script=as_script)
-            if target and not source and (line := folder_line(spec)):
-                print_line(line)
             reply = client.submit(spec, backend=backend, confirmed=confirmed, anyway=anyway, notebook=notebook, key=key)
+            if target and not source and "/" in spec["entry_point"]:
+                print_line(packed(reply["job"]))
         handle = JobHandle(reply["job"], client)
         return handle.wait(logs=True) if wait else handle
     except KeyboardInterrupt as interrupt:
@@ -114,12 +115,3 @@ def spec_of(target: str | os.PathLike[str], fields: Mapping[str, Any], *, as_scr
     elif target and spec["entry_point"].endswith(".ipynb"):
         notebooks.read(folder / spec["entry_point"])
     return spec | {"source": {**source, "folder": str(folder)}}
-
-
-def folder_line(spec: Mapping[str, Any]) -> str:
-    """Return the line that names the packed folder if it is not that of the script; otherwise empty."""
-    entry_point = str(spec.get("entry_point", ""))
-    if "/" not in entry_point:
-        return ""
-    text = _("Packing the project {folder}. Entry point: {entry_point}")
-    return text.format(folder=spec["source"]["folder"], entry_point=entry_point)

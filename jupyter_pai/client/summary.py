@@ -67,10 +67,16 @@ def line(job: Mapping[str, Any]) -> str:
 
 
 def packed(job: Mapping[str, Any]) -> str:
-    """Return the line that names the packed folder of a job, with its files; empty without a folder."""
-    folder, files = job["spec"]["source"]["folder"], job["source_files"]
+    """Return the line that names the packed folder of a job, with its files, and a script in an inner folder; empty
+    without a folder."""
+    spec, files = job["spec"], job["source_files"]
+    if not (folder := spec["source"]["folder"]):
+        return ""
     text = ngettext("Packed {folder}: {n} file, {size}", "Packed {folder}: {n} files, {size}", files)
-    return text.format(folder=folder, n=files, size=show_size(job["source_bytes"])) if folder else ""
+    line = text.format(folder=folder, n=files, size=show_size(job["source_bytes"]))
+    if spec["command"] or "/" not in spec["entry_point"]:
+        return line
+    return _("{packed} (entry point: {path})").format(packed=line, path=spec["entry_point"])
 
 
 def _limit(job: Mapping[str, Any]) -> str:

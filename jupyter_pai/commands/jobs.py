@@ -14,7 +14,6 @@ from ..client.context import current_shell
 from ..client.job import JobHandle
 from ..client.log_printer import last_lines
 from ..client.printing import json_text
-from ..client.submit import folder_line
 from ..core.errors import Conflict, EngineError, NotFound, Unconfirmed, UsageError
 from ..core.i18n import _, ngettext
 from . import gathered_steps
@@ -41,8 +40,6 @@ def submit(ctx: CommandContext, options: Options, *, cell: str = "", attach: boo
         spec = spec_of(options, ctx.caller, target=target, cell=cell)
     for note in read.notes if read and not options.json else ():
         ctx.console.print(_("note: {note}").format(note=note))
-    if target and not (read or options.source or options.json) and (line := folder_line(spec)):
-        ctx.console.print(line)
     if options.step:
         gathered_steps.gather(ctx, options, spec)
         return None

@@ -52,9 +52,14 @@ def test_line_of_an_active_job_has_its_limit(fields: dict[str, Any], words: str)
 
 
 def test_line_on_the_packed_folder_has_files_and_size() -> None:
-    job = {"spec": {"source": {"folder": "/home/me/a"}}, "source_files": 2, "source_bytes": 3_400_000}
-    assert summary.packed(job) == "Packed /home/me/a: 2 files, 3.4 MB"
-    assert summary.packed(job | {"spec": {"source": {"folder": ""}}}) == ""
+    spec = {"source": {"folder": "/home/me/a"}, "entry_point": "b.py", "command": ""}
+
+    def line(**fields: Any) -> str:
+        return summary.packed({"spec": spec | fields, "source_files": 2, "source_bytes": 3_400_000})
+
+    assert line() == line(entry_point="b/c.py", command="make") == "Packed /home/me/a: 2 files, 3.4 MB"
+    assert line(entry_point="b/c.py") == "Packed /home/me/a: 2 files, 3.4 MB (entry point: b/c.py)"
+    assert line(source={"folder": ""}) == ""
 
 
 def test_summary_text_has_status_metrics_and_log() -> None:
