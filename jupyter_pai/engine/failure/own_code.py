@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import posixpath
 import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...core.errors import DAMAGED
 from ...core.i18n import _
 from ...jobs.spec import STORED, JobSpec
 from ...jobs.state_dir import JobFolder, Packing, read_manifest
@@ -17,6 +15,7 @@ from ...source.paths import beside, excluded
 from ...source.paths.fixes import fixes
 from .known_errors import MODULE, NO_FILE
 
+_MODULE = re.compile(MODULE)
 _PATH = re.compile(NO_FILE + r"'(?P<path>[^']{1,1000})'")
 # The folder of the code in a job.
 CODE = re.compile(r"^.*/(?:usercode|ml/code)/")
@@ -24,43 +23,35 @@ CODE = re.compile(r"^.*/(?:usercode|ml/code)/")
 
 def find(lines: Sequence[str], folder: JobFolder) -> tuple[str, str] | None:
     """Return the reason and fix of an error about a file of the job's code; None for other errors."""
-    module = next(filter(None, map(re.compile(MODULE).search, reversed(lines))), None)
-    if module:
-        return _missing_module(module["name"], folder)
+    module = next(filter(None, map(_MODULE.search, reversed(lines))), None)
     path = next(filter(None, map(_PATH.search, reversed(lines))), None)
-    return _missing_file(path["path"], folder) if path else None
+    if not (module or path):
+        return None
+    try:
+        spec = JobSpec.model_validate_json(folder.spec.read_text("utf-8"), context=STORED)
+    except (OSError, ValueError):
+        return None
+    if module:
+        return _missing_module(module["name"], folder, spec)
+    return _missing_file(path["path"], folder, spec) if path else None
 
 
-def _missing_file(path: str, folder: JobFolder) -> tuple[str, str] | None:
+def _missing_file(path: str, folder: JobFolder, spec: JobSpec) -> tuple[str, str] | None:
     name = CODE.sub("", path)
     if name.startswith("/"):
         return None
-    spec = _spec(folder)
-    name = posixpath.normpath(posixpath.join(_working_folder(spec) if name == path else "", name))
+    name = posixpath.normpath(posixpath.join(beside.working_folder(spec) if name == path else "", name))
     if name.startswith("../"):
-        there = posixpath.normpath(posixpath.join(spec.source.folder, name)) if spec else ""
-        fix = beside.fixes(spec, there) if spec else ""
+        fix = beside.fixes(spec, posixpath.normpath(posixpath.join(spec.source.folder, name)))
         general = _("To pack a folder with it: --source FOLDER. To pass it as an input: --input NAME=PATH.")
         return _("File `{path}` not found: it is outside of the packed folder.").format(path=path), fix or general
     if not (one := excluded.find(name, Packing.read(folder).excluded)):
         return None
     reason = _("File `{path}` not found: it was excluded ({why}).").format(path=path, why=one.why)
-    return reason, fixes(one, _source(folder), name, set())
+    return reason, fixes(one, spec.source.folder, name, {*spec.inputs})
 
 
-def _spec(folder: JobFolder) -> JobSpec | None:
-    """Return the spec of a job; None if it cannot be read."""
-    try:
-        return JobSpec.model_validate_json(folder.spec.read_text("utf-8"), context=STORED)
-    except (OSError, ValueError):
-        return None
-
-
-def _working_folder(spec: JobSpec | None) -> str:
-    return beside.working_folder(spec) if spec else ""
-
-
-def _missing_module(name: str, folder: JobFolder) -> tuple[str, str] | None:
+def _missing_module(name: str, folder: JobFolder, spec: JobSpec) -> tuple[str, str] | None:
     try:
         files = sorted(read_manifest(folder))
     except (OSError, ValueError):
@@ -71,11 +62,11 @@ def _missing_module(name: str, folder: JobFolder) -> tuple[str, str] | None:
             path = posixpath.normpath(posixpath.join(root, name.replace(".", "/") + end))
             if one := excluded.find(path, packing.excluded):
                 reason = _("The module `{name}` was excluded ({why}).").format(name=name, why=one.why)
-                return reason, fixes(one, _source(folder), name, set())
+                return reason, fixes(one, spec.source.folder, name, {*spec.inputs})
     head, _dot, rest = name.partition(".")
     places = [place for path in files if (place := _place_of(head, path)) is not None]
     if not places:
-        return _module_around(head, _source(folder))
+        return _module_around(head, spec.source.folder)
     place = min(places, key=lambda place: place.count("/"))
     found = posixpath.join(place, head)
     if rest and place in ("", *packing.import_paths):
@@ -90,7 +81,7 @@ def _missing_module(name: str, folder: JobFolder) -> tuple[str, str] | None:
             name=name, found=found
         ),
         _("Add its folder to the path: --env PYTHONPATH={folder}").format(
-            folder=posixpath.relpath(place or ".", _working_folder(_spec(folder)) or ".")
+            folder=posixpath.relpath(place or ".", beside.working_folder(spec) or ".")
         ),
     )
 
@@ -112,14 +103,6 @@ def _module_around(name: str, folder: str) -> tuple[str, str] | None:
         if any((root / mark).exists() for mark in ("pyproject.toml", ".git")):
             return None
     return None
-
-
-def _source(folder: JobFolder) -> str:
-    """Return the folder that was packed; empty if it is not known."""
-    try:
-        return str(json.loads(folder.spec.read_bytes())["source"]["folder"])
-    except DAMAGED:
-        return ""
 
 
 def _place_of(name: str, path: str) -> str | None:

@@ -128,8 +128,10 @@ def test_excluded_path_is_found_from_the_folder_of_the_script(engine: EmbeddedCl
     script(folder, "data/", ".gitignore")
     with pytest.raises(Unconfirmed, match=r"names `../data/x.csv` .* which is excluded"):
         submit(engine, folder=folder, entry_point="scripts/train.py")
-    job = submit(engine, folder=folder, entry_point="scripts/train.py", confirmed=True).wait()
+    inputs = {"data": str(script(folder.parent, "", "other/y.csv"))}
+    job = submit(engine, folder=folder, entry_point="scripts/train.py", inputs=inputs, confirmed=True).wait()
     assert "it was excluded (.gitignore: data/)" in job.info["reason"]
+    assert job.info["fix"].endswith(f"To pass it as an input: --input data_2={folder}/data.")
 
 
 def test_path_outside_of_the_folder_is_asked_about_and_named_as_the_reason(
