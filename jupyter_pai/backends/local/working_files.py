@@ -60,14 +60,14 @@ def _keep_all(spec: JobSpec, folder: JobFolder, packed: Mapping[str, str], place
     known: set[str] = set()
     roots = output_links.roots(spec, folder)
     channels = {*spec.channels, *spec.outputs, *contract.ALIASES, OUTPUT_PARAMETERS}
-    # Folder, its name beside the code, packed files, and paths that are not of the job.
-    folders: list[tuple[str, str, Mapping[str, str], set[str]]] = [
-        (f"ml/{spec.layout}", "", packed, set()),
-        ("ml", "", {}, {spec.layout, "output", "input/config", "input/data"}),
+    # Folder, its names below /ml, its name beside the code, packed files, and paths that are not of the job.
+    folders: list[tuple[str, list[str], str, Mapping[str, str], set[str]]] = [
+        (f"ml/{spec.layout}", [spec.layout], "", packed, set()),
+        ("ml", [], "", {}, {spec.layout, "output", "input/config", "input/data"}),
     ]
     if not spec.output_path:
-        folders.append(("output", "output/", {}, channels))
-    for name, prefix, own, hidden in folders:
+        folders.append(("output", ["output"], "output/", {}, channels))
+    for name, above, prefix, own, hidden in folders:
         with contextlib.suppress(FileNotFoundError), open_folder(name, below=place) as work:
             links: list[tuple[str, str]] = []
             places: set[str] = set()
@@ -79,7 +79,6 @@ def _keep_all(spec: JobSpec, folder: JobFolder, packed: Mapping[str, str], place
                     places |= {path, *ignore.parents(path)}
                 known.add(new)
                 _link(path, work, new, target)
-            above = name.split("/")[1:] if name.startswith("ml") else [name]
             for path, text in links:
                 names = output_links.names_of(path, text, roots, above)
                 if "/".join(names) in places and prefix + path not in known:
