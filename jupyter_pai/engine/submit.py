@@ -93,7 +93,7 @@ class Submitter:
             manifest = await self.examine(manifest.ready)
             places = self.home.sources, self._file_cache
             matches = None if quick else await self.examine(source.inspect, manifest, *places)
-        inspected, modules = await self.examine(inspect_modules, plan.spec)
+        inspected, modules = await self.examine(plan.inspection)
         questions, written = await self.examine(plan.path_questions, manifest, modules)
         return Preview(
             spec=plan.spec,
@@ -131,7 +131,7 @@ class Submitter:
         return await self.keys.run("stage", request.key, self._stage_inputs(request))
 
     async def _stage_inputs(self, request: SubmitRequest) -> Transfer:
-        plan = await self.check(request)
+        plan = (await self._check(self._resolve(request))).validated()
         channels = len(plan.staging.channels)
         plan = await self.examine(plan.pack, self.home)
         earlier, with_reason = await asyncio.to_thread(attach, plan, self.store, self.home)
@@ -212,12 +212,12 @@ class Submitter:
         return Submitted(job=await self._start(plan))
 
     async def check(self, request: SubmitRequest) -> SubmitPlan:
-        """Return the checked plan of a request. Nothing is packed.
+        """Return the checked plan of a request, without the syntax trees of its code. Nothing is packed.
 
         Raises:
             BadInput: as `submit`.
         """
-        return (await self._check(self._resolve(request))).validated()
+        return replace((await self._check(self._resolve(request))).validated(), inspected=None)
 
     async def submit_packed(self, request: SubmitRequest, code: PackedCode, origin: Mapping[str, str]) -> Job:
         """Submit a request whose code is packed already. `origin` has fields of the new job. Requests with the same key

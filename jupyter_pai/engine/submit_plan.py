@@ -36,7 +36,7 @@ from ..jobs.state_dir import Home, PackedCode, Packing, new_id
 from ..source import pack as source
 from ..source.entry_point import interpreter, interpreter_of, script_of
 from ..source.hyperparameters import Hyperparameter, Module
-from ..source.hyperparameters.discover import inspect_modules
+from ..source.hyperparameters.discover import Inspection, inspect_modules
 from ..source.pack import Manifest, Packed
 from ..source.paths import beside, excluded
 from ..source.script import needs_ipython
@@ -96,7 +96,8 @@ class SubmitPlan:
     """One submit on its way to a running job.
 
     Resolved: `spec` has its defaults, `notes` describe them. Checked: `spec` has the instance type, `check` and
-    `staging` are set. Packed: `code` is set. Staged: `inputs` has the URIs of all channels if any was copied.
+    `staging` are set, and so is `inspected` if the code was inspected. Packed: `code` is set. Staged: `inputs` has the
+    URIs of all channels if any was copied.
     """
 
     request: SubmitRequest
@@ -110,6 +111,7 @@ class SubmitPlan:
     code: PackedCode | None = None
     inputs: Mapping[str, str] | None = None
     origin: Mapping[str, str] = field(default_factory=dict)
+    inspected: tuple[Inspection, tuple[Module, ...]] | None = field(default=None, repr=False)
 
     @property
     def packed(self) -> PackedCode:
@@ -161,24 +163,32 @@ class SubmitPlan:
             UsageError: if the system could not run the script because of its first line.
         """
         update = {"interpreter": "", "script_folder": ""}
+        inspected = None
         with fields("entry_point"):
             if not all(one.command.strip() for one in self.spec.by_role.values()):
                 update["interpreter"] = self._interpreter(posixpath.normpath(self.spec.entry_point))
-                update["script_folder"] = self._script_folder()
-        return replace(self, spec=self.spec.model_copy(update=update))
+                own = self._own_folder()
+                if self.code is not None:
+                    update["script_folder"] = own
+                elif own and not self.spec.runs_notebook:
+                    inspected = inspect_modules(self.spec)
+                    update["script_folder"] = beside.script_folder(self.spec, inspected[1], own)
+        return replace(self, spec=self.spec.model_copy(update=update), inspected=inspected)
 
-    def _script_folder(self) -> str:
-        """Return the folder of the code in which the script runs; a notebook runs in its own folder in any case."""
+    def _own_folder(self) -> str:
+        """Return the folder of the code that has the user's file; of packed code the one in which the script ran."""
         own = posixpath.dirname(self.spec.entry_point)
         is_cell = self.spec.entry_point in self.spec.source.files
         if self.code is not None:
             return self.spec.script_folder if is_cell or own == self.spec.script_folder else ""
         if is_cell and os.path.isabs(self.request.notebook):
             inner = os.path.relpath(os.path.dirname(self.request.notebook), self.spec.source.folder or "/")
-            own = "" if inner == "." or inner.startswith("..") else inner
-        if not own or self.spec.runs_notebook:
-            return ""
-        return beside.script_folder(self.spec, inspect_modules(self.spec)[1], own)
+            return "" if inner == "." or inner.startswith("..") else inner
+        return own
+
+    def inspection(self) -> tuple[Inspection, tuple[Module, ...]]:
+        """Return the inspection of the code, with its modules: that of the check, if there was one. May block."""
+        return self.inspected or inspect_modules(self.spec)
 
     def path_questions(self, manifest: Manifest, modules: Sequence[Module]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the questions about excluded paths that the code reads, and about paths that a job does not have, and
@@ -231,7 +241,7 @@ class SubmitPlan:
             SourceError: if the code cannot be packed, or has secrets in it.
             NotAllowed: if it is larger than the policy allows.
         """
-        inspection, modules = inspect_modules(self.spec)
+        inspection, modules = self.inspection()
         if not inspects:
             inspection = replace(inspection, notes=(), refused={})
         if inspection.refused and not self.request.anyway:
@@ -259,7 +269,7 @@ class SubmitPlan:
         )
         check = replace(self.check, questions=(*self.check.questions, *questions))
         spec = self.spec.model_copy(update={"nargs": inspection.nargs})
-        return replace(self, spec=spec, code=code, check=check)
+        return replace(self, spec=spec, code=code, check=check, inspected=None)
 
     def _import_paths(self, manifest: Manifest) -> tuple[str, ...]:
         """Return the folders of the project's packages, and the folder of the script if that of its notebook is another

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -132,6 +134,28 @@ def test_excluded_path_is_found_from_the_folder_of_the_script(engine: EmbeddedCl
     job = submit(engine, folder=folder, entry_point="scripts/train.py", inputs=inputs, confirmed=True).wait()
     assert "it was excluded (.gitignore: data/)" in job.info["reason"]
     assert job.info["fix"].endswith(f"To pass it as an input: --input data_2={folder}/data.")
+
+
+def test_code_is_parsed_once_by_a_preview_and_by_a_submit(
+    engine: EmbeddedClient, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = "open('../data/x.csv')"
+    script(folder, code, "scripts/train.py")
+    script(folder, "rows", "data/x.csv")
+    script(folder, "data/", ".gitignore")
+    parsed, parse = [], ast.parse
+
+    def counting(text: Any, *args: Any, **options: Any) -> Any:
+        parsed.append(text)
+        return parse(text, *args, **options)
+
+    monkeypatch.setattr(ast, "parse", counting)
+    source = {"folder": str(folder)}
+    preview = engine.preview({"name": "a", "entry_point": "scripts/train.py", "source": source})
+    assert (preview["spec"]["script_folder"], parsed.count(code)) == ("scripts", 1)
+    with pytest.raises(Unconfirmed):
+        submit(engine, folder=folder, entry_point="scripts/train.py")
+    assert parsed.count(code) == 2
 
 
 def test_path_outside_of_the_folder_is_asked_about_and_named_as_the_reason(
