@@ -277,6 +277,22 @@ def test_submit_from_the_page_gives_its_job_to_python(page: Page, engine: Embedd
         assert shown.form.hyperparameters == {"lr": 0.25}
 
 
+# The widths of a message at which a Chinese full stop behind a button begins a line.
+LONE_STOPS = """message => {
+  const buttons = [...message.querySelectorAll('button')];
+  const stops = buttons.map(button => button.nextSibling ?? button.parentElement.nextSibling);
+  stops.forEach(stop => { stop.data = stop.data.replace(/^[.]/, '。'); });
+  const isLone = (stop, n) => {
+    const range = document.createRange();
+    range.setStart(stop, 0);
+    range.setEnd(stop, 1);
+    return range.getBoundingClientRect().left < buttons[n].getBoundingClientRect().right - 1;
+  };
+  const widths = [...Array(200).keys()].map(n => 180 + n);
+  return widths.filter(width => { message.style.width = `${width}px`; return stops.some(isLone); });
+}"""
+
+
 @pytest.mark.slow("browser")
 def test_defaults_and_fixes_take_one_click_each(page: Page, engine: EmbeddedClient, script: Path) -> None:
     inner, data = script.parent / "scripts", script.parent / "data"
@@ -300,6 +316,7 @@ def test_defaults_and_fixes_take_one_click_each(page: Page, engine: EmbeddedClie
         expect(fix).to_have_attribute("title", f"Change the form: Folder: {inner.parent}")
         expect(fix).to_have_accessible_description("Change the form")
         assert (cut_off(root), faults(page, ".jp-pai-Train-foot")) == ([], [])
+        assert question.evaluate(LONE_STOPS) == []
         fix.press("Enter")
         expect(question).to_have_count(0)
         shown.wait(lambda: shown.form.entry_point == f"scripts/{script.name}")

@@ -10,6 +10,9 @@ import type { IOption } from '../api/options.js';
 import { partsOf } from '../api/options.js';
 import { LinkedText } from './linkedtext.js';
 
+// The sign behind an option. Browsers break a line between a button and a Chinese one.
+const STOP = /^[.,;:)，。；：）]/;
+
 /** The actions of the options in the messages of a view. */
 export interface IOptionActions {
   readonly trans: TranslationBundle;
@@ -28,30 +31,36 @@ export function MessageText({ text }: { text: string }): React.JSX.Element {
     return <LinkedText text={text} />;
   }
   const labels = labelsOf(actions.trans);
+  const parts = partsOf(text, option => option in labels);
   return (
     <>
-      {partsOf(text, option => option in labels).map((part, n) => {
+      {parts.map((part, n) => {
         if (typeof part === 'string') {
-          return <LinkedText key={n} text={part} />;
+          return <LinkedText key={n} text={n ? part.replace(STOP, '') : part} />;
         }
         const action = actions.actionOf(part);
         const whole = textOf(part, labels);
         const shown = textOf({ ...part, value: shortened(part.value) }, labels);
         const isWhole = shown === whole;
-        return action ? (
-          <button
-            key={n}
-            type="button"
-            className="jp-pai-Button jp-mod-inline"
-            title={isWhole ? actions.title : `${actions.title}: ${whole}`}
-            aria-label={isWhole ? undefined : `${shown} (${part.value})`}
-            aria-description={actions.title}
-            onClick={action}
-          >
-            {shown}
-          </button>
-        ) : (
-          <em key={n}>{whole}</em>
+        const next = parts[n + 1];
+        return (
+          <span key={n} className="jp-pai-WithStop">
+            {action ? (
+              <button
+                type="button"
+                className="jp-pai-Button jp-mod-inline"
+                title={isWhole ? actions.title : `${actions.title}: ${whole}`}
+                aria-label={isWhole ? undefined : `${shown} (${part.value})`}
+                aria-description={actions.title}
+                onClick={action}
+              >
+                {shown}
+              </button>
+            ) : (
+              <em>{whole}</em>
+            )}
+            {typeof next === 'string' && STOP.exec(next)?.[0]}
+          </span>
         );
       })}
     </>
