@@ -633,4 +633,4 @@ def test_detached_submit_prints_no_engine_errors(cli: Cli, folder: Path) -> None
     (folder / "a.txt").touch()
     for _ in range(5):
         done = cli("submit", "--command", "sleep 0.3", "--detach")
-        assert (done.returncode, done.stderr) == (0, "")
+        assert (done.returncode, done.stderr) == (0, f"Packed {folder}: 1 file, 0 B\n")
