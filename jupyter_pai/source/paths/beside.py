@@ -11,6 +11,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 
@@ -111,6 +112,7 @@ def questions(
     found: dict[str, _Outside] = {}
     notes: dict[str, str] = {}
     names = list(_all_names(spec, modules))
+    reads = cache(partial(_reads, spec, modules))
     for one in chain(_outside(spec, names), _modules(spec, modules), _of_machine(names, sees)):
         above = os.path.relpath(one.path, folder)
         if len(found) + len(notes) == _MOST_FOUND:
@@ -120,7 +122,7 @@ def questions(
             is_kept = keeps and contract.FILES in spec.channels and not above.startswith("../..")
             notes.setdefault(one.path, _note(one, above, keeps=is_kept))
         elif (given := _input_of(spec, one.path)) and os.path.exists(one.path):
-            if not (one.is_module or _reads(spec, modules, *given)):
+            if not (one.is_module or reads(given[0])):
                 notes.setdefault(one.path, join(" ", [_sentence(spec, one), _given(*given)]))
         elif os.path.exists(one.path):
             found.setdefault(one.path, one)
@@ -202,9 +204,14 @@ def _input_of(spec: JobSpec, path: str) -> tuple[str, str] | None:
     if not given:
         return None
     channel = max(given, key=lambda channel: len(places[channel]))
-    variables, _nameless = contract.variables("PAI_INPUT_", spec.inputs)
-    start = f"${variables[channel]}" if channel in variables else contract.Layout().input(channel).rstrip("/")
+    variable = _variable(spec, channel)
+    start = f"${variable}" if variable else contract.Layout().input(channel).rstrip("/")
     return channel, start + path[len(places[channel]) :]
+
+
+def _variable(spec: JobSpec, channel: str) -> str:
+    """Return the variable of an input; empty if its name has none."""
+    return contract.variables("PAI_INPUT_", spec.inputs)[0].get(channel, "")
 
 
 def _given(channel: str, place: str) -> str:
@@ -212,11 +219,11 @@ def _given(channel: str, place: str) -> str:
     return text.format(name=channel, place=place)
 
 
-def _reads(spec: JobSpec, modules: Iterable[Module], channel: str, place: str) -> bool:
+def _reads(spec: JobSpec, modules: Iterable[Module], channel: str) -> bool:
     """Return whether the code reads an input where the job has it, by its variable or in its folder. The path of this
     machine is a default then."""
-    variable = place.partition("/")[0].removeprefix("$") or "PAI_INPUT_"
-    known = re.compile(rf"\b(PAI_INPUT_|{variable})\b|/input/data/{re.escape(channel)}\b")
+    names = rf"\b(PAI_INPUT_|{_variable(spec, channel) or 'PAI_INPUT_'})\b"
+    known = re.compile(rf"{names}|/input/data/{re.escape(channel)}\b")
     return any(map(known.search, (_text(spec), *_commands(spec), *(module.text for module in modules))))
 
 
