@@ -35,6 +35,8 @@ _NO_PASSWORD = re.compile(
 )
 # Bytes of the states that a pattern may cache. With few states, some texts are matched many times slower.
 _MEMORY = 32 << 20
+# Matches of a rule that are recorded in a text. The part of a file that is scanned twice (`secret_scan`) has fewer.
+_MOST = 1_000
 # The end of a block of base64, such as an embedded image.
 _BLOB = re.compile(rb"[A-Za-z0-9+/\r\n]{60}\Z")
 # The first bytes of binary files with keys: the stores of Java and KeePass, PKCS #12 files, and private keys in DER.
@@ -64,8 +66,8 @@ class KeyMatch:
 
 
 def matches(text: bytes) -> list[KeyMatch]:
-    """Return the possible secrets by position. A match that overlaps one of an earlier rule is omitted; certain rules
-    come first."""
+    """Return the possible secrets by position, of each rule the first ones. A match that overlaps one of an earlier
+    rule is omitted; certain rules come first."""
     found: list[KeyMatch] = []
     # One fast pass over the text tells the rules that match, none for most files.
     for number in sorted(_all_rules().Match(text) or (), key=lambda number: (not RULES[number].certain, number)):
@@ -77,6 +79,8 @@ def matches(text: bytes) -> list[KeyMatch]:
             )
             if is_new and (kind := _judge(rule, match, match[1], text)):
                 new.append(KeyMatch(match.start(), match.end(), kind, rule.certain and kind != "jwt"))
+                if len(new) == _MOST:
+                    break
         # Both are sorted: this takes linear time, which an insertion of each match would not.
         found = sorted([*found, *new], key=attrgetter("start"))
     return found

@@ -268,3 +268,14 @@ def test_packed_bytes_are_the_scanned_bytes(folder: Path) -> None:
     (entry,) = manifest(folder).entries
     assert archive.write([entry], io.BytesIO()) == {"a.py": archive.inspect(entry)}
     assert archive.inspect(entry).leaks == (Leak(1, "github", True),)
+
+
+def test_the_first_secrets_of_a_kind_are_recorded_and_every_kind_is_found() -> None:
+    line = f'access_key_secret = "{chance(30)}"\n'.encode()
+    text = line * 3_000 + GITHUB.encode()
+    assert leaks.find(text) == [*(Leak(n, "assignment", False) for n in range(1, 1_001)), Leak(3_001, "github", True)]
+    scanner = leaks.Scanner()
+    # Where chunks overlap, there are too few to hide others.
+    for start in range(0, len(text), 1 << 14):
+        scanner.feed(text[start : start + (1 << 14)])
+    assert scanner.leaks() == [*(Leak(n, "assignment", False) for n in range(1, 3_001)), Leak(3_001, "github", True)]
