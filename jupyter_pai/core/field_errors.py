@@ -47,8 +47,8 @@ _WORDS = {
     "too_short": N_("must have {min_length} or more items"),
     "tuple_type": N_("must be a list"),
 }
-# Faults that an error names. A user mends some at a time.
-_MOST = 100
+# Faults that an error names. A user mends some at a time. Of more than `_MANY`, pydantic lists all or none.
+_MOST, _MANY = 100, 1_000
 _NAMED = re.compile(r"([a-z_]+)(\.[\w-]+)*: ")
 
 
@@ -62,11 +62,13 @@ class FieldError(ValueError):
 
 def validation_errors(error: ValidationError, *prefix: str, fields: Collection[str] = ()) -> dict[str, str]:
     """Return the messages of a validation error by field path, each below `prefix`. An empty path means the whole
-    model.
+    model, as for more faults than are listed.
 
     `fields` are the known names, for suggestions.
     """
     messages: dict[str, str] = {}
+    if (count := error.error_count()) > _MANY:
+        return {".".join(prefix): _("{n} names or values are invalid, too many to list.").format(n=count)}
     for one in islice(error.errors(include_url=False), _MOST):
         cause = one.get("ctx", {}).get("error")
         inner = [cause.field] if isinstance(cause, FieldError) else []

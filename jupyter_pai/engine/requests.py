@@ -30,7 +30,7 @@ class SubmitRequest(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     spec: JobSpec
-    backend: str = Field("", description="Use this backend's default profile.")
+    backend: str = Field("", max_length=200, description="Use this backend's default profile.")
     python: str = Field("", description="The Python interpreter of the kernel or command line.")
     key: str = Field("", max_length=200, description="Requests with the same key create one job.")
     attach: bool = Field(False, description="Attach to an existing job of the same spec if it is running or succeeded.")
@@ -67,7 +67,7 @@ class Rerun(BaseModel):
 
     key: str = Field("", max_length=200, description="Requests with the same key create one job.")
     changes: dict[str, Any] = Field({}, description="Changes to the spec of the job.")
-    backend: str = Field("", description="Use this backend's default profile.")
+    backend: str = Field("", max_length=200, description="Use this backend's default profile.")
     resume: bool = Field(False, description="The job's checkpoints become the input channel `checkpoints`.")
     confirmed: bool = Field(False, description="The user has confirmed the cost.")
     anyway: bool = Field(False, description="Submit although the script will reject its hyperparameters or arguments.")
@@ -112,7 +112,8 @@ def parse(model: type[M], body: object) -> M:
         return model.model_validate(body)
     except ValidationError as error:
         faults = validation_errors(error, fields=model.model_fields)
-        raise SpecError("\n".join(f"{field}: {message}" for field, message in faults.items()), faults=faults) from None
+        lines = [f"{field}: {message}" if field else message for field, message in faults.items()]
+        raise SpecError("\n".join(lines), faults=faults) from None
 
 
 def submit_request(body: object) -> SubmitRequest:

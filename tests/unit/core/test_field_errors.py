@@ -39,3 +39,10 @@ def test_an_error_names_a_limited_number_of_faults() -> None:
     with pytest.raises(ValidationError) as caught:
         Form.model_validate({"inner": Inner(), "sizes": [None] * 500})
     assert len(validation_errors(caught.value)) == 100
+
+
+def test_an_error_counts_the_faults_of_a_large_value() -> None:
+    with pytest.raises(ValidationError) as caught:
+        Form.model_validate({"inner": Inner(), "sizes": [None] * 1_001})
+    assert validation_errors(caught.value) == {"": "1001 names or values are invalid, too many to list."}
+    assert validation_errors(caught.value, "a", "b").keys() == {"a.b"}
