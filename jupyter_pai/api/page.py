@@ -176,4 +176,4 @@ async def prune(context: Context, body: Annotated[object, Schema(Prune)]) -> Pru
             entry.of_job(job)
             await retention.delete(job)
 
-    return await retention.prune(parse(Prune, body or {}), delete)
+    return await retention.prune(await context.read(parse, Prune, body or {}), delete)

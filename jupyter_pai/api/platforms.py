@@ -281,7 +281,7 @@ async def remote_jobs(
 async def adopt(context: Context, body: Annotated[object, Schema(Adopt)]) -> JobReply:
     """Import a job of a platform."""
     async with context.service.audit.entry("adopt") as entry:
-        request = parse(Adopt, body)
+        request = await context.read(parse, Adopt, body)
         entry.fields |= {"job": request.remote_id, "profile": request.profile, "backend": request.backend}
         job = await adopt_job(context.service.watcher, request.remote_id, request.profile, request.backend)
         entry.of_job(job)

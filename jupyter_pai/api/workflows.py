@@ -110,7 +110,7 @@ async def resume_workflow(
 ) -> Annotated[Json, Schema(WorkflowReply)]:
     """Continue a run that failed or was stopped, at the steps that did not succeed."""
     async with context.service.audit.entry("resume_workflow", run, starts=True):
-        request = parse(ResumeRequest, body or {})
+        request = await context.read(parse, ResumeRequest, body or {})
         return {"run": _view(context, await context.service.workflows.resume(run, request))}
 
 
