@@ -16,9 +16,9 @@ class Examiner:
     """Runs functions that read code in threads, a few at a time: other requests need threads too."""
 
     def __init__(self) -> None:
-        self._free = asyncio.Semaphore(_AT_A_TIME)
+        self.free = asyncio.Semaphore(_AT_A_TIME)
 
     async def __call__(self, read: Callable[..., T], *args: Any, **options: Any) -> T:
         """Return what `read` returns."""
-        async with self._free:
+        async with self.free:
             return await asyncio.to_thread(read, *args, **options)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -95,24 +96,27 @@ class Submitter:
             matches = None if quick else await self.examine(source.inspect, manifest, *places)
         inspected, modules = await self.examine(plan.inspection)
         questions, written = await self.examine(plan.path_questions, manifest, modules)
-        return Preview(
-            spec=plan.spec,
-            backend=plan.profile.backend,
-            profile=plan.profile.name,
-            command=plan.spec.model_copy(update={"nargs": inspected.nargs}).command_line,
-            python=plan.check.python,
-            notes=(*plan.check.notes, *secret_scan.messages(matches or ()), *inspected.notes, *written),
-            questions=(*plan.check.questions, *questions),
-            cost=plan.check.cost,
-            hyperparameters=inspected.hyperparameters,
-            refused=inspected.refused,
-            problems=plan.check.problems,
-            document=await plan.backend.document(plan.spec),
-            files=manifest.files,
-            bytes=manifest.bytes,
-            biggest=[{"path": entry.path, "bytes": entry.size} for entry in manifest.biggest(_MOST_FILES)],
-            left_out=[{"path": one.path, "why": one.why} for one in manifest.excluded],
-            leaks=None if matches is None else [match.as_json() for match in matches],
+        document = await plan.backend.document(plan.spec)
+        return await self.examine(
+            lambda: Preview(
+                spec=plan.spec,
+                backend=plan.profile.backend,
+                profile=plan.profile.name,
+                command=plan.spec.model_copy(update={"nargs": inspected.nargs}).command_line,
+                python=plan.check.python,
+                notes=(*plan.check.notes, *secret_scan.messages(matches or ()), *inspected.notes, *written),
+                questions=(*plan.check.questions, *questions),
+                cost=plan.check.cost,
+                hyperparameters=inspected.hyperparameters,
+                refused=inspected.refused,
+                problems=plan.check.problems,
+                document=document,
+                files=manifest.files,
+                bytes=manifest.bytes,
+                biggest=[{"path": entry.path, "bytes": entry.size} for entry in manifest.biggest(_MOST_FILES)],
+                left_out=[{"path": one.path, "why": one.why} for one in manifest.excluded],
+                leaks=None if matches is None else [match.as_json() for match in matches],
+            )
         )
 
     async def inspect(self, request: SubmitRequest) -> Inspection:
@@ -197,7 +201,7 @@ class Submitter:
 
     async def _rerun(self, word: str, request: Rerun) -> Submitted:
         earlier = self.store.jobs.find(word)
-        plan = self._resolve(lineage.rerun_request(earlier, request, self.profiles))
+        plan = self._resolve(await self.examine(lineage.rerun_request, earlier, request, self.profiles))
         origin = {"rerun_of": earlier.id, "notebook": earlier.notebook}
         if request.resume:
             uri = await asyncio.to_thread(lineage.checkpoints, earlier, self.storages)
@@ -335,7 +339,10 @@ class Submitter:
                 write_files(held.folder, job, plan.packed)
             job = job.model_copy(update={"inputs": await self._stage(plan)})
             await self._upload_code(plan, job, held)
-            prepared = await plan.backend.prepare(job, held.folder)
+            # A platform may take its time, but this machine unpacks the code, in a thread.
+            runs_here = Capability.RUNS_HERE in plan.backend.capabilities
+            async with self.examine.free if runs_here else nullcontext():
+                prepared = await plan.backend.prepare(job, held.folder)
             cost = [plan.check.cost] if plan.check.cost else []
             notes = with_notes([*cost, *plan.check.notes, *plan.packed.notes, *prepared.notes])
             job = job.model_copy(update={"notes": notes, "outputs": prepared.outputs, "remote_id": prepared.remote_id})

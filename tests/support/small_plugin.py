@@ -16,7 +16,7 @@ from .waiting import until
 __all__ = ["installed"]
 
 # `queues.json` has the queues of the platform: a list, or the message of an error. Without it, the platform does not
-# respond, except to a user named `ada`.
+# respond, except to a user named `ada`. While there is a file `busy`, it prepares no job.
 _SOURCE = """
 import asyncio, json
 from pathlib import Path
@@ -58,6 +58,12 @@ class Small(LocalBackend):
         if isinstance(found, str):
             raise errors.BackendError(found, fix="Ask later.")
         return [Choice(*one) for one in found]
+
+    async def prepare(self, job, folder):
+        Path(self.settings.folder, f"{job.name}.begun").touch()
+        while Path(self.settings.folder, "busy").exists():
+            await asyncio.sleep(0.01)
+        return await super().prepare(job, folder)
 
     @classmethod
     async def profile_notes(cls, settings, changed):
