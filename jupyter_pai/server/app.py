@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import re
 import secrets
@@ -63,6 +64,10 @@ class Engine:
                 service = await asyncio.to_thread(JobService)
                 await service.start()
                 self._context = Context(service, self.root, self.boards, self.base_url, self.sessions)
+                # The modules of the server stay. A large request would have them searched for garbage, several times,
+                # while no thread runs.
+                if not gc.get_freeze_count():
+                    gc.freeze()
             return self._context
 
     async def rename(self, old: str, new: str) -> None:

@@ -22,7 +22,7 @@ from tornado.iostream import StreamClosedError
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from ..api.api import call
-from ..api.endpoint import encode
+from ..api.endpoint import check_text, encode
 from ..api.route import PREFIX, Route
 from ..api.routes import ROUTES
 from ..api.subscriptions import Subscriptions, unexpected
@@ -275,6 +275,7 @@ def _json(body: bytes) -> object:
             ),
             fix=_("Pass large values in a file: an input, or a file of the code."),
         )
+    check_text(body)
     try:
         return json.loads(body) if body else None
     except (ValueError, RecursionError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 from collections.abc import Callable
@@ -15,6 +16,8 @@ import pytest
 from tornado.httpclient import HTTPClientError
 
 from jupyter_pai.api.routes import ROUTES
+from jupyter_pai.jobs.state_dir import Home
+from jupyter_pai.server.app import Engine
 from jupyter_pai.server.handlers import LARGEST_BODY
 
 from ...conftest import PATIENCE
@@ -360,7 +363,12 @@ async def test_items_of_the_list_are_bounded(jp_fetch: Any, spec: dict[str, Any]
 
 
 async def test_a_request_is_refused_by_its_size(jp_fetch: Any) -> None:
-    for body, words in ((b"[" + b" " * LARGEST_BODY, "is 2.5 MB large, more than 2.5 MB."), (b'{"a": ' * 200, "JSON")):
+    for body, words in (
+        (b"[" + b" " * LARGEST_BODY, "is 2.5 MB large, more than 2.5 MB."),
+        (b'{"a": ' * 200, "JSON"),
+        # They are counted before the parser, which would hold up other requests, would find the missing end.
+        (b'{"a": [' + b"0," * 100_001, "it may have 100000 values"),
+    ):
         with pytest.raises(HTTPClientError) as caught:
             await jp_fetch(*PREFIX, "jobs", method="POST", body=body)
         assert caught.value.response is not None
@@ -514,3 +522,12 @@ async def test_unusable_state_folder_leaves_the_server_running(jp_fetch: Any, ho
     assert (await jp_fetch("api")).code == 200
     home.path.unlink()
     assert (await jp_fetch(*PREFIX, "jobs")).code == 200
+
+
+async def test_modules_of_a_server_are_not_searched_for_garbage(home: Home) -> None:
+    gc.unfreeze()
+    engine = Engine("/")
+    await engine.context()
+    frozen = gc.get_freeze_count()
+    await engine.close()
+    assert frozen

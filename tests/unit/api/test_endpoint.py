@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from jupyter_pai.api.api import endpoints
-from jupyter_pai.api.endpoint import Context, Endpoint, Json, Schema, check_body, encode
+from jupyter_pai.api.endpoint import Context, Endpoint, Json, Schema, check_body, check_text, encode
 from jupyter_pai.api.route import Route, path_names
 from jupyter_pai.api.routes import ROUTES
 from jupyter_pai.core.errors import SpecError, UsageError
@@ -114,3 +114,31 @@ def test_a_body_with_too_many_values_is_refused(body: object) -> None:
 
 def test_a_large_body_of_a_workflow_is_accepted() -> None:
     check_body({"steps": [{"name": f"s{n}", "spec": {"command": "x", "labels": {"a": "b"}}} for n in range(5_000)]})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {f"n{n}": 1 for n in range(100_001)},
+        [[{}] * 30_000] * 4,
+        ["\\"] * 100_001,
+        {f'"{n}': '"' for n in range(100_001)},
+    ],
+)
+def test_a_text_with_too_many_values_is_refused_before_it_is_parsed(body: object) -> None:
+    for indent in (None, 1):
+        with pytest.raises(UsageError, match="The request is too large"):
+            check_text(json.dumps(body, indent=indent).encode())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"source": {"files": {"a.csv": "1,2\n" * 200_000, "a\\": '"[{,' * 50_000, '"': "{" * 200_000}}},
+        [{f"n{n}": "x," for n in range(10_000)}] * 9,
+        ["\\"] * 99_000,
+    ],
+)
+def test_characters_of_texts_are_no_values(body: object) -> None:
+    for text in (json.dumps(body), json.dumps(body, indent=1, ensure_ascii=False)):
+        check_text(text.encode())
