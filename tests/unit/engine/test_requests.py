@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from jupyter_pai.engine.requests import submit_request
+from jupyter_pai.core.errors import SpecError
+from jupyter_pai.engine.requests import Rerun, parse, submit_request
 
 
 @pytest.mark.parametrize(
@@ -37,3 +38,8 @@ def test_order_of_hyperparameters_makes_no_other_cell() -> None:
 def test_relative_path_without_a_folder_stays_as_it_is() -> None:
     spec = {"command": "true", "source": {"files": {"a": ""}}, "inputs": {"a": "data"}}
     assert submit_request({"spec": spec}).spec.inputs == {"a": "data"}
+
+
+def test_name_of_a_backend_is_short_enough_for_an_error() -> None:
+    with pytest.raises(SpecError, match="backend: must have at most 200 characters"):
+        parse(Rerun, {"backend": "x" * 201})
