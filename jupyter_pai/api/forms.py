@@ -47,11 +47,13 @@ class LastJob(TypedDict):
 
 
 class FormRequest(TypedDict):
-    """The default body of a submit: `spec` without unset fields."""
+    """The default body of a submit: `spec` without unset fields. `notebook` or `form` has the path: later forms of it
+    begin with the settings of the job."""
 
     spec: dict[str, Any]
     backend: str
     notebook: str
+    form: str
     script_if_needed: bool
 
 
@@ -106,7 +108,13 @@ async def form(
     settings = context.service.profiles.settings()
     if target.reader:
         loaded = await asyncio.to_thread(job_files.load, target.path, target.reader, settings, profile, backend)
-        request: FormRequest = {"spec": loaded.spec, "backend": "", "notebook": "", "script_if_needed": True}
+        request: FormRequest = {
+            "spec": loaded.spec,
+            "backend": "",
+            "notebook": "",
+            "form": "",
+            "script_if_needed": True,
+        }
         return {
             "request": request,
             "defaults": request,
@@ -122,6 +130,7 @@ async def form(
         "spec": form_defaults.spec_of(target, entries) | place_of_job,
         "backend": "" if profile else backend,
         "notebook": str(target.path) if target.kind == "notebook" else "",
+        "form": "" if target.kind == "notebook" else str(target.path),
         "script_if_needed": True,
     }
     last = next(iter(context.service.store.jobs.page(target.jobs)[0]), None)

@@ -1,7 +1,8 @@
 """Default settings of the form for a notebook, a script or a folder.
 
-The settings are those of the newest job of the same notebook, script or folder, without the values that its profile or
-its platform filled in, and without the code of a cell. Without such a job, there is only the entry point.
+The settings are those of the newest job of the same notebook, script or folder, whatever that job packed and ran. They
+lack the values that its profile or its platform filled in, and the code of a cell. Without such a job, there is only
+the entry point.
 """
 
 from __future__ import annotations

@@ -46,6 +46,11 @@ class SubmitRequest(BaseModel):
         max_length=4096,
         description="The notebook that submits: its absolute path, or its path below the folder that JupyterLab shows.",
     )
+    form: str = Field(
+        "",
+        max_length=4096,
+        description="The script or folder whose form submits, as the form returned it.",
+    )
 
     @property
     def attach_key(self) -> str:

@@ -174,7 +174,8 @@ class Submitter:
             if earlier:
                 return Submitted(job=earlier, attached=True)
             plan.check_confirmed()
-            plan = replace(plan, origin={"notebook": request.notebook or request.spec.notebook})
+            origin = {"notebook": request.notebook or request.spec.notebook, "form": request.form}
+            plan = replace(plan, origin=origin)
             try:
                 return Submitted(job=await self._start(plan))
             except SourceGone:
@@ -202,7 +203,7 @@ class Submitter:
     async def _rerun(self, word: str, request: Rerun) -> Submitted:
         earlier = self.store.jobs.find(word)
         plan = self._resolve(await self.examine(lineage.rerun_request, earlier, request, self.profiles))
-        origin = {"rerun_of": earlier.id, "notebook": earlier.notebook}
+        origin = {"rerun_of": earlier.id, "notebook": earlier.notebook, "form": earlier.form}
         if request.resume:
             uri = await asyncio.to_thread(lineage.checkpoints, earlier, self.storages)
             inputs = plan.spec.inputs | {lineage.CHANNEL: uri}

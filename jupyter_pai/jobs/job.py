@@ -113,6 +113,7 @@ class Job(Value):
     notebook: str = Field(
         "", description="Path of the notebook that submitted the job, or of the notebook that it runs."
     )
+    form: str = Field("", description="Path of the script or folder whose form submitted the job.")
 
     @model_validator(mode="before")
     @classmethod

@@ -378,7 +378,7 @@ def test_errors_of_the_launch_line_and_excluded_data_are_found_before_the_submit
         (lab.root / name).parent.mkdir(exist_ok=True)
         (lab.root / name).write_text(text)
     page.goto(f"{lab.url}/lab/tree/train.py?token={lab.token}")
-    shown = show(page, "Root folder")
+    shown = show(page, "train.py")
     rate = shown.get_by_label("lr", exact=True)
     rate.fill("fast")
     arguments = shown.get_by_label("Arguments", exact=True)

@@ -22,6 +22,7 @@ _SPEC = "id IN (SELECT job_id FROM job_spec WHERE {} = ?)"
 # A damaged spec has no fields.
 _FIELDS = "iif(json_valid(spec), spec, '{}')"
 _FOLDER = f"json_extract({_FIELDS}, '$.source.folder')"
+_SCRIPT = f"{_FOLDER} || '/' || json_extract({_FIELDS}, '$.entry_point')"
 _LABEL = "SELECT job_id FROM label WHERE key = ? AND value = ?"
 
 Part = tuple[str, list[object]]
@@ -29,8 +30,11 @@ Part = tuple[str, list[object]]
 
 class JobFilter:
     """A selection of jobs, combined with AND: one of `statuses`, a name that contains `name`, all of `labels`, one of
-    `backends`, a `notebook` path, a `script` path, a `folder` of code for jobs submitted outside notebooks, or the run
-    of a `workflow`. `folded`: of the matching jobs of each run only the newest.
+    `backends`, a `notebook` path, a `script` path, a `folder` of code, or the run of a `workflow`. `folded`: of the
+    matching jobs of each run only the newest.
+
+    A job is of the script or folder whose form submitted it. It is also of the script that it runs and, if it was
+    submitted outside forms and notebooks, of its folder of code.
 
     `sort` is one of `SORTS`, or ``hp:NAME`` for the value of a hyperparameter, numbers before other texts. Jobs without
     a value come last in both directions. Equal jobs are ordered newest first, or oldest first when descending.
@@ -68,8 +72,11 @@ class JobFilter:
             (f"backend IN ({', '.join('?' * len(backends))})", backends),
             ("instr(name, ?)", [name] if name else []),
             ("notebook = ?", [notebook] if notebook else []),
-            (_SPEC.format(f"{_FOLDER} || '/' || json_extract({_FIELDS}, '$.entry_point')"), [script] if script else []),
-            (f"notebook = '' AND {_SPEC.format(_FOLDER)}", [folder] if folder else []),
+            (f"(form = ? OR {_SPEC.format(_SCRIPT)})", [script, script] if script else []),
+            (
+                f"(form = ? OR form = '' AND notebook = '' AND {_SPEC.format(_FOLDER)})",
+                [folder, folder] if folder else [],
+            ),
             ("workflow = ?", [workflow] if workflow else []),
         ]
         own = [condition for condition, values in conditions if values]

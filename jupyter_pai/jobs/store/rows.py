@@ -22,7 +22,7 @@ from .events import add_event
 from .schema import number_of
 
 _TIMES = ("submitted_at", "started_at", "ended_at")
-_ROW = ("id", "name", "backend", "profile", "remote_id", "status", "pinned", "notebook", "workflow", *_TIMES)
+_ROW = ("id", "name", "backend", "profile", "remote_id", "status", "pinned", "notebook", "form", "workflow", *_TIMES)
 _DETAIL = tuple(name for name in Job.model_fields if name not in {*_ROW, "spec"})
 
 

@@ -73,6 +73,8 @@ _MIGRATIONS = (
     ALTER TABLE job ADD COLUMN workflow TEXT NOT NULL DEFAULT '';
     CREATE INDEX job_by_workflow ON job (workflow) WHERE workflow != '';
     """,
+    # The script or folder whose form submitted a job.
+    "ALTER TABLE job ADD COLUMN form TEXT NOT NULL DEFAULT ''",
 )
 
 # A version that no release will reach.

@@ -252,6 +252,7 @@ export interface IFormRequest {
   readonly spec: Readonly<Record<string, unknown>>;
   readonly backend: string;
   readonly notebook: string;
+  readonly form: string;
   readonly script_if_needed: boolean;
 }
 
@@ -438,6 +439,7 @@ export interface IJobView {
   readonly pinned?: boolean;
   readonly labels?: Readonly<Record<string, string>>;
   readonly notebook?: string;
+  readonly form?: string;
   readonly progress: number | null;
   readonly expected_end?: number | null;
   readonly metrics: Readonly<Record<string, ILatestMetric>>;
@@ -523,6 +525,7 @@ export interface IListedJob {
   readonly pinned?: boolean;
   readonly labels?: Readonly<Record<string, string>>;
   readonly notebook?: string;
+  readonly form?: string;
   readonly progress: number | null;
   readonly expected_end?: number | null;
   readonly metrics: Readonly<Record<string, ILatestMetric>>;

@@ -48,14 +48,12 @@ export interface IHost {
   /** Report that folder whenever it changes, until `signal` is aborted. */
   watchFolder?(receive: (path: string) => void, signal: AbortSignal): void;
   /**
-   * Report the path of the current or last active notebook, below the server root, now and on every change, until
-   * `signal` is aborted. Empty if there is none.
+   * Report the path of the current or last active notebook, script or job file, below the server root, now and on every
+   * change, until `signal` is aborted. Empty if there is none.
    */
-  watchNotebook?(receive: (path: string) => void, signal: AbortSignal): void;
-  /** Return the path of that notebook; empty if there is none. */
-  notebook?(): string;
-  /** Return the path of the active notebook or script; empty if another widget is active. */
-  activePath?(): string;
+  watchDocument?(receive: (path: string) => void, signal: AbortSignal): void;
+  /** Return the path of that document; empty if there is none. */
+  document?(): string;
   /** Report renamed open documents, until `signal` is aborted. */
   watchRenamed?(receive: (from: string, to: string) => void, signal: AbortSignal): void;
   /** Report the paths of unsaved open documents, until `signal` is aborted. */

@@ -89,14 +89,9 @@ export class LabHost implements IHost {
     return this.app.serviceManager.contents.localPath(this.files?.model.path ?? '');
   }
 
-  notebook(): string {
-    const path = this.documentPath();
-    return isNotebook(path) ? path : this.notebookPath;
-  }
-
-  activePath(): string {
-    const path = this.documentPath();
-    return canTrain({ path, type: 'file' }) ? path : '';
+  document(): string {
+    this.update();
+    return this.documentPath;
   }
 
   watchRenamed(receive: (from: string, to: string) => void, signal: AbortSignal): void {
@@ -127,39 +122,35 @@ export class LabHost implements IHost {
     signal.addEventListener('abort', () => this.files?.model.pathChanged.disconnect(slot), { once: true });
   }
 
-  watchNotebook(receive: (path: string) => void, signal: AbortSignal): void {
+  watchDocument(receive: (path: string) => void, signal: AbortSignal): void {
     const slot = (_: this, path: string) => receive(path);
-    this.notebookChanged.connect(slot);
-    signal.addEventListener('abort', () => this.notebookChanged.disconnect(slot), { once: true });
-    this.update();
-    receive(this.notebookPath);
+    this.documentChanged.connect(slot);
+    signal.addEventListener('abort', () => this.documentChanged.disconnect(slot), { once: true });
+    receive(this.document());
   }
 
-  /** Update the current notebook. It stays the same while another kind of tab is active. */
+  /** Update the current document. It stays the same while a tab that cannot be trained is active. */
   private update(): void {
-    const path = this.documentPath();
-    if (isNotebook(path) && path !== this.notebookPath) {
-      this.setNotebook(path);
+    const { shell, serviceManager } = this.app;
+    const { currentWidget } = shell;
+    if (currentWidget instanceof DocumentWidget) {
+      const path = serviceManager.contents.localPath(currentWidget.context.path);
+      if (path !== this.documentPath && canTrain({ path, type: 'file' })) {
+        this.setDocument(path);
+      }
     }
   }
 
   private handleRename(from: string, to: string): void {
     this.renamed.emit([from, to]);
-    if (from === this.notebookPath) {
-      this.setNotebook(to);
+    if (from === this.documentPath) {
+      this.setDocument(to);
     }
   }
 
-  private setNotebook(notebook: string): void {
-    this.notebookPath = notebook;
-    this.notebookChanged.emit(notebook);
-  }
-
-  /** Return the path of the active document; empty if there is none. */
-  private documentPath(): string {
-    const { shell, serviceManager } = this.app;
-    const { currentWidget } = shell;
-    return currentWidget instanceof DocumentWidget ? serviceManager.contents.localPath(currentWidget.context.path) : '';
+  private setDocument(path: string): void {
+    this.documentPath = path;
+    this.documentChanged.emit(path);
   }
 
   /**
@@ -193,11 +184,7 @@ export class LabHost implements IHost {
   }
 
   private readonly renamed = new Signal<this, readonly [string, string]>(this);
-  private readonly notebookChanged = new Signal<this, string>(this);
+  private readonly documentChanged = new Signal<this, string>(this);
   private readonly documents: Documents;
-  private notebookPath = '';
-}
-
-function isNotebook(path: string): boolean {
-  return path.endsWith('.ipynb');
+  private documentPath = '';
 }

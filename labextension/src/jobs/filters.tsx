@@ -146,7 +146,7 @@ function Notebooks({ host, query, known, search, trans }: IProps): React.JSX.Ele
   const [current, setKnown] = React.useState('');
   React.useEffect(() => {
     const controller = new AbortController();
-    host.watchNotebook?.(setKnown, controller.signal);
+    host.watchDocument?.(path => path.endsWith('.ipynb') && setKnown(path), controller.signal);
     return () => controller.abort();
   }, [host]);
   // The server stores absolute paths; paths of this page are relative to the server root.

@@ -21,7 +21,7 @@ const PATH = {
     path: {
       type: 'string',
       description:
-        'A notebook, script or folder, below the server root. Default: the active notebook or script, else the last active notebook, else the folder of the file browser.'
+        'A notebook, script or folder, below the server root. Default: the active or last active notebook or script, else the folder of the file browser.'
     }
   }
 };
@@ -95,8 +95,7 @@ function addCommands(
   show: () => void,
   palette: ICommandPalette | null
 ): void {
-  const pathOf = (path: unknown) =>
-    typeof path === 'string' ? path : host.activePath?.() || host.notebook?.() || host.folder?.() || '';
+  const pathOf = (path: unknown) => (typeof path === 'string' ? path : host.document?.() || host.folder?.() || '');
   commands.addCommand(COMMANDS.showTrain, {
     label: trans.__('Show Train'),
     icon: trainIcon,

@@ -85,7 +85,7 @@ export function withRows(draft: IDraft, table: Table, rows: readonly IDraftRow[]
 }
 
 // Fields of a request that contain the path of the document.
-const PATH_FIELDS = ['notebook', 'spec.entry_point', 'spec.source.folder'];
+const PATH_FIELDS = ['notebook', 'form', 'spec.entry_point', 'spec.source.folder'];
 
 /** Return the draft of a moved document: fields that equal the default ones get the new defaults. */
 export function movedDraft(draft: IDraft, before: Json, after: Json): IDraft {

@@ -14,15 +14,15 @@ export function TrainHeader({ model, host, trans }: IContext & { model: TrainPan
   const slash = path.lastIndexOf('/');
   const folder = host.folder?.();
   const last = form?.initial?.last;
-  const notebook = host.notebook?.() ?? '';
+  const current = host.document?.() ?? '';
   return (
     <header className="jp-pai-Train-head">
       <h2 title={path}>{path.slice(slash + 1) || trans.__('Root folder')}</h2>
       {slash > 0 && <p className="jp-pai-Train-hint">{path.slice(0, slash)}</p>}
       <div className="jp-pai-Train-places">
-        {notebook && notebook !== path && (
-          <button type="button" className="jp-pai-Link" onClick={() => model.activate(notebook)}>
-            {trans.__('Notebook: %1', notebook.slice(notebook.lastIndexOf('/') + 1))}
+        {current && current !== path && (
+          <button type="button" className="jp-pai-Link" onClick={() => model.activate(current)}>
+            {trans.__('File: %1', current.slice(current.lastIndexOf('/') + 1))}
           </button>
         )}
         {folder !== undefined && folder !== path && (

@@ -27,10 +27,10 @@ export class TrainPanelModel {
     return this.signal;
   }
 
-  /** Follow the current notebook until `signal` is aborted. */
+  /** Follow the current document until `signal` is aborted. */
   follow(signal: AbortSignal): void {
     this.context.host.watchRenamed?.((from, to) => this.rename(from, to), signal);
-    this.context.host.watchNotebook?.(path => path && this.activate(path), signal);
+    this.context.host.watchDocument?.(path => path && this.activate(path), signal);
     this.context.host.watchFolder?.(path => this.isFollowingFolder && this.followFolder(path), signal);
     let count = 0;
     const onUnsavedChanged = (paths: readonly string[]) => {
@@ -174,15 +174,15 @@ export class TrainPanelModel {
     return draft;
   }
 
-  /** Select the initial form: the current notebook, else the current folder, which is followed. */
+  /** Select the initial form: the current document, else the current folder, which is followed. */
   private activateDefault(): void {
     const { host } = this.context;
-    const notebook = host.notebook?.() ?? '';
+    const path = host.document?.() ?? '';
     if (this.form) {
       return;
     }
-    if (notebook) {
-      this.activate(notebook);
+    if (path) {
+      this.activate(path);
     } else {
       this.followFolder(host.folder?.() ?? '');
     }

@@ -53,12 +53,13 @@ async def test_form_starts_with_the_existing_files(jp_fetch: Any, project: Path)
     source = {"folder": str(project)}
     spec = {"entry_point": "study.ipynb", "source": source}
     entries = ["setup.sh", "study.ipynb", "train.py", "lib/part.py"]
-    request = {"spec": spec, "backend": "", "notebook": notebook, "script_if_needed": True}
+    request = {"spec": spec, "backend": "", "notebook": notebook, "form": "", "script_if_needed": True}
     both = {"request": request, "defaults": request}
     assert result == both | {"kind": "notebook", "last": None, "entries": entries, "notes": []}
     script = await form(jp_fetch, str(project / "setup.sh"), backend="local")
     assert (script["kind"], script["request"]["spec"]["entry_point"]) == ("script", "setup.sh")
     assert (script["request"]["backend"], script["request"]["notebook"]) == ("local", "")
+    assert script["request"]["form"] == str(project / "setup.sh")
     assert (await form(jp_fetch, "project"))["request"]["spec"] == {"entry_point": "train.py", "source": source}
     (project / "train.py").unlink()
     assert (await form(jp_fetch, "project"))["request"]["spec"] == {"source": source}
@@ -105,6 +106,32 @@ async def test_form_continues_with_the_settings_of_the_newest_job(jp_fetch: Any,
     assert again["name"] != "mine"
     newest = await form(jp_fetch, "project/train.py")
     assert (newest["last"]["id"], newest["request"]["spec"]["name"]) == (again["id"], "mine")
+
+
+async def test_settings_belong_to_the_file_whose_form_submitted(jp_fetch: Any, project: Path) -> None:
+    """Not to the folder that was packed: the answer to a question may be the folder around it."""
+
+    async def submitted(path: str, **changes: Any) -> str:
+        request = (await form(jp_fetch, path))["request"]
+        body = request | {"spec": request["spec"] | {"source": {"folder": str(project.parent)}} | changes}
+        return str((await ask(jp_fetch, "POST", "jobs", body=body))["job"]["id"])
+
+    async def last(path: str) -> str:
+        return str(((await form(jp_fetch, path))["last"] or {"id": ""})["id"])
+
+    of_folder = await submitted("project/lib", command="true")
+    of_script = await submitted("project/train.py", entry_point="project/setup.sh", hyperparameters={"n": "1"})
+    assert [await last(path) for path in ("project/lib", "project/train.py")] == [of_folder, of_script]
+    assert (await form(jp_fetch, "project/train.py"))["request"]["spec"] == {
+        "entry_point": "project/setup.sh",
+        "hyperparameters": {"n": "1"},
+        "source": {"folder": str(project.parent)},
+    }
+    # Those of the script that it ran are known, too; those of the packed folder are not.
+    paths = ("project/setup.sh", "project/lib/part.py", "project", ".")
+    assert [await last(path) for path in paths] == [of_script, "", "", ""]
+    again = (await ask(jp_fetch, "POST", "jobs", of_folder, "rerun", body={}))["job"]["id"]
+    assert await last("project/lib") == again
 
 
 async def test_defaults_are_those_of_a_first_visit(jp_fetch: Any, project: Path) -> None:

@@ -53,7 +53,7 @@ class Engine implements IEngine {
   }
 }
 
-/** A host page with notebooks, which records what it is asked to do. */
+/** A host page with documents, which records what it is asked to do. */
 class Host {
   readonly opened: string[] = [];
   readonly messages: string[] = [];
@@ -71,7 +71,7 @@ class Host {
     askText: async () => null,
     notify: text => void this.messages.push(text),
     openJob: (id, back) => void this.opened.push(`${id} from ${back ?? ''}`),
-    watchNotebook: receive => void (this.activate = receive),
+    watchDocument: receive => void (this.activate = receive),
     watchRenamed: receive => void (this.rename = receive),
     watchUnsaved: receive => receive(this.unsaved),
     save: async path => void this.saved.push(path)
@@ -87,7 +87,9 @@ export function formOf({ path }: Parameters): Json {
   const whole = `/${string(path)}`;
   const cut = whole.lastIndexOf('/');
   const spec = { entry_point: whole.slice(cut + 1), source: { folder: whole.slice(0, cut) || '/' } };
-  return { request: { notebook: whole, spec }, kind: 'notebook', last: null, entries: [] };
+  const kind = whole.endsWith('.ipynb') ? 'notebook' : 'script';
+  const place = kind === 'notebook' ? { notebook: whole } : { form: whole };
+  return { request: { ...place, spec }, kind, last: null, entries: [] };
 }
 
 export function createPanel(answers: Engine['answers'] = {}): { engine: Engine; page: Host; model: TrainPanelModel } {

@@ -138,7 +138,7 @@ test('keeps the edits of each notebook, and reloads a form without edits', async
   assert.equal(nameIn(model), undefined);
 });
 
-test('a form follows the rename of its notebook', async t => {
+test('a form follows the rename of its notebook or script', async t => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());
   const { engine, page, model } = createPanel();
@@ -162,6 +162,13 @@ test('a form follows the rename of its notebook', async t => {
   page.rename('c.ipynb', 'd.ipynb');
   await advance();
   assert.deepEqual([field(form.draft, 'entry_point'), form.draft.rest['notebook']], ['train.py', '/d.ipynb']);
+  page.activate('a.py');
+  await advance();
+  setName(model, 'mine');
+  page.rename('a.py', 'b.py');
+  page.activate('b.py');
+  await advance();
+  assert.deepEqual([nameIn(model), model.form?.draft?.rest['form']], ['mine', '/b.py']);
 });
 
 test('a reset gives the form of a first visit, with the files as they are', async () => {

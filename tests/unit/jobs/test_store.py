@@ -353,7 +353,7 @@ def test_jobs_of_schema_version_1_can_be_sorted(tmp_path: Path) -> None:
         for n, value in enumerate(("10", "9", "x")):
             made = job(job_id=f"id{n}", hyperparameters={"lr": value})
             row = rows.row_of(made) | {"key": str(n), "attach_key": ""}
-            del row["pinned"], row["notebook"], row["workflow"]
+            del row["pinned"], row["notebook"], row["workflow"], row["form"]
             db.execute(f"INSERT INTO job ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
             db.execute("INSERT INTO job_spec VALUES (?, ?)", (made.id, made.spec.model_dump_json()))
             db.execute("INSERT INTO job_detail VALUES (?, ?)", (made.id, rows.detail_of(made)))
