@@ -36,8 +36,7 @@ MODULE = r"(?:ModuleNotFound|Import)Error: No module named '?(?P<name>[\w.]{1,20
 NO_FILE = r"Error: .*No such file or directory: "
 _NO_FILE = N_("File `{path}` not found.")
 _NO_DATA_FIX = N_(
-    "Code is packed from the notebook's folder: see --dry-run. "
-    "Pass data with --input NAME=PATH, and read it from PAI_INPUT_NAME."
+    "A job has the packed files only: see --dry-run. Pass data with --input NAME=PATH, and read it from PAI_INPUT_NAME."
 )
 _NO_MEMORY = N_("Out of memory.")
 _NO_MEMORY_FIX = N_("Use a smaller batch or model, or a larger instance type.")

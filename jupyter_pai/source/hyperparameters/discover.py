@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import posixpath
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from .. import hyperparameters, script
 from ..jupyter_pai_shell import INVALID, typed
 from . import Hyperparameter, Module
 from .programs import Code, InspectedFile, declared_by, scripts
+from .syntax import assigned
 from .words import nargs_of
 
 _inspecting = threading.Lock()
@@ -59,6 +61,8 @@ def _inspect(spec: JobSpec) -> tuple[Inspection, tuple[Module, ...]]:
         is_script = script.sets_parameters(code.files.get(path, ""))
         is_set = spec.runs_notebook or is_script
         notes |= dict.fromkeys(_notes(options, spec.hyperparameters) if is_script else ())
+        if spec.runs_notebook and not any(option.origin == "cell" for option in options):
+            notes |= dict.fromkeys(_set_again(program.modules.get(path), spec.hyperparameters))
         for option in options:
             is_option = is_set and option.origin == "cell"
             declared.setdefault(option.name, replace(option, form="option") if is_option else option)
@@ -77,6 +81,22 @@ def _inspect(spec: JobSpec) -> tuple[Inspection, tuple[Module, ...]]:
         nargs_of(started),
     )  # fmt: skip
     return inspection, tuple(code.modules.values())
+
+
+def _set_again(module: Module | None, values: Mapping[str, str]) -> Iterator[str]:
+    """Yield notes on the values that the code of a notebook without a cell `parameters` replaces by constants."""
+    lines: dict[str, list[int]] = {}
+    for statement in module.tree.body if module else ():
+        for name, value in assigned(statement):
+            # Other values may depend on the hyperparameters: `lr = lr or 0.1`, `lr = args.lr`.
+            is_constant = not any(isinstance(node, ast.Name) for node in ast.walk(value))
+            lines.setdefault(name, []).append(statement.lineno if is_constant else 0)
+    for name in values:
+        if module and all(found := lines.get(name, [0])):
+            yield _(
+                "The code sets `{name}` again ({place}), after the hyperparameters. Add the tag `parameters` to its "
+                "cell to replace this value."
+            ).format(name=name, place=module.place(found[0]))
 
 
 def _notes(declared: Sequence[Hyperparameter], values: Mapping[str, str]) -> Iterator[str]:

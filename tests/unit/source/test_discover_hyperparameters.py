@@ -185,6 +185,21 @@ def test_notebooks_named_by_a_command_are_read(folder: Path) -> None:
     assert "not a valid notebook" in file.problem
 
 
+def test_constant_that_replaces_a_hyperparameter_is_noted(folder: Path) -> None:
+    """A notebook without a tagged cell gets the hyperparameters at its top."""
+
+    def notes(*tags: str, **values: str) -> tuple[str, ...]:
+        codes = [("import sys\nsteps = 20\nlr = 0.1", *tags), ("lr = float(sys.argv[2])\nwidth = width or 3",)]
+        cells = [{"cell_type": "code", "source": code, "metadata": {"tags": tags}} for code, *tags in codes]
+        (folder / "work.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
+        return look(folder, entry_point="work.ipynb", hyperparameters=values).notes
+
+    (note,) = notes(steps="5", lr="1", width="7", other="x")
+    assert "`steps` again (work.ipynb, cell 1, line 2)" in note
+    assert "tag `parameters`" in note
+    assert notes(lr="1") == notes("parameters", steps="5") == ()
+
+
 @pytest.mark.parametrize(
     "other",
     [
