@@ -8,7 +8,7 @@ import { SearchField } from '../jobs/filters.js';
 import type { IInstances, IInstanceType } from '../train/compute/instancetypes.js';
 import { filterTypes, gpuText, memoryText, parseInstances, priceText } from '../train/compute/instancetypes.js';
 import type { IContext } from '../ui/context.js';
-import { count } from '../ui/format.js';
+import { coreCount } from '../ui/format.js';
 import { usePolling } from '../ui/polling.js';
 import { Section } from '../ui/section.js';
 import { useVisibility } from '../ui/visibility.js';
@@ -99,7 +99,7 @@ function Types({ types, hiddenCount, trans }: IProps & IInstances): React.JSX.El
 function factsOf(type: IInstanceType, trans: IContext['trans']): readonly string[] {
   const { cpu, memory, price, isAvailable } = type;
   return [
-    cpu ? trans.__('%1 cores', count(cpu, { maximumFractionDigits: 1 })) : '',
+    cpu ? coreCount(cpu, trans) : '',
     memory ? memoryText(memory) : '',
     gpuText(type),
     price ? trans.__('%1 per hour', priceText(price)) : '',

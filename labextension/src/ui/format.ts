@@ -70,6 +70,12 @@ export function jobCount(n: number, trans: TranslationBundle): string {
   return plural(n, trans.__('%1 job', n), trans.__('%1 jobs', n));
 }
 
+/** Return a number of cores, as `0.5 cores`. */
+export function coreCount(n: number, trans: TranslationBundle): string {
+  const text = count(n, { maximumFractionDigits: 1 });
+  return plural(n, trans.__('%1 core', text), trans.__('%1 cores', text));
+}
+
 /** Return a number of files and their size, as `3 files, 1.2 MB`. */
 export function fileCount(files: number, bytes: number, trans: TranslationBundle): string {
   const args = [count(files), size(bytes)];

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { positionLabel } from '../../../labextension/lib/metrics/axislabels.js';
-import { count, moment, setLocale } from '../../../labextension/lib/ui/format.js';
+import { coreCount, count, moment, setLocale } from '../../../labextension/lib/ui/format.js';
 import {
   toGettextCatalog,
   languageOf,
@@ -92,4 +92,12 @@ test("formats times and numbers in the page's language, with the regional varian
     ['22.11.2026, 12:05:09', '22.11.', '12.345,5']
   ]);
   assert.equal(moment(null), '–');
+});
+
+test('one core is counted in the singular', () => {
+  const trans = { __: (text: string, value: string) => text.replace('%1', value) } as never;
+  assert.deepEqual(
+    [1, 2, 0.5].map(cores => coreCount(cores, trans)),
+    ['1 core', '2 cores', '0.5 cores']
+  );
 });

@@ -7,6 +7,7 @@ import * as React from 'react';
 
 import type { IEngine } from '../../api/engine.js';
 import { ErrorMessage } from '../../ui/errormessage.js';
+import { coreCount } from '../../ui/format.js';
 import { useQuery } from '../../ui/hooks.js';
 import type { Column, IInstances, IInstanceType, IOrder } from './instancetypes.js';
 import { filterTypes, gpuText, memoryText, parseInstances, priceText, sortTypes } from './instancetypes.js';
@@ -257,7 +258,7 @@ const Row = React.memo(function Row(props: IRowProps): React.JSX.Element {
       </td>
       <td role="cell">
         <span className="jp-pai-Instances-wide">{cpu}</span>
-        <span className="jp-pai-Instances-narrow">{trans.__('%1 cores', cpu)}</span>
+        <span className="jp-pai-Instances-narrow">{coreCount(cpu, trans)}</span>
       </td>
       <td role="cell">{gpuText(type) || <span className="jp-pai-Instances-none">–</span>}</td>
       <td role="cell">{memoryText(memory)}</td>
