@@ -39,8 +39,8 @@ export function MessageText({ text }: { text: string }): React.JSX.Element {
           return <LinkedText key={n} text={n ? part.replace(STOP, '') : part} />;
         }
         const action = actions.actionOf(part);
-        const whole = textOf(part, labels);
-        const shown = textOf({ ...part, value: shortened(part.value) }, labels);
+        const whole = textOf(part, labels, actions.trans);
+        const shown = textOf({ ...part, value: shortened(part.value) }, labels, actions.trans);
         const isWhole = shown === whole;
         const next = parts[n + 1];
         return (
@@ -49,7 +49,7 @@ export function MessageText({ text }: { text: string }): React.JSX.Element {
               <button
                 type="button"
                 className="jp-pai-Button jp-mod-inline"
-                title={isWhole ? actions.title : `${actions.title}: ${whole}`}
+                title={isWhole ? actions.title : actions.trans.__('%1: %2', actions.title, whole)}
                 aria-label={isWhole ? undefined : `${shown} (${part.value})`}
                 aria-description={actions.title}
                 onClick={action}
@@ -71,7 +71,7 @@ export function MessageText({ text }: { text: string }): React.JSX.Element {
 export function withLabels(text: string, trans: TranslationBundle): string {
   const labels = labelsOf(trans);
   const parts = partsOf(text, option => option in labels);
-  return parts.map(part => (typeof part === 'string' ? part : textOf(part, labels))).join('');
+  return parts.map(part => (typeof part === 'string' ? part : textOf(part, labels, trans))).join('');
 }
 
 /** Return the last two parts of a long path, which fit into a side panel. Other values are returned unchanged. */
@@ -79,10 +79,14 @@ function shortened(value: string): string {
   return value.replace(/^(?=.{24})\/.+(?=\/[^/]+\/[^/]+\/?$)/, '…');
 }
 
-function textOf({ option, name, value }: IOption, labels: Readonly<Record<string, string>>): string {
+function textOf(
+  { option, name, value }: IOption,
+  labels: Readonly<Record<string, string>>,
+  trans: TranslationBundle
+): string {
   const label = labels[option] ?? '';
   const given = name ? `${name}=${value}` : value;
-  return given ? `${label}: ${given}` : label;
+  return given ? trans.__('%1: %2', label, given) : label;
 }
 
 /** The names of the fields and actions in the views, by option. */

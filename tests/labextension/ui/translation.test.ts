@@ -5,6 +5,7 @@ import { test } from 'node:test';
 
 import { positionLabel } from '../../../labextension/lib/metrics/axislabels.js';
 import { coreCount, count, moment, setLocale } from '../../../labextension/lib/ui/format.js';
+import { withLabels } from '../../../labextension/lib/ui/messagetext.js';
 import {
   toGettextCatalog,
   languageOf,
@@ -100,4 +101,13 @@ test('one core is counted in the singular', () => {
     [1, 2, 0.5].map(cores => coreCount(cores, trans)),
     ['1 core', '2 cores', '0.5 cores']
   );
+});
+
+test('a field and its value in a message are joined as the language of the page does', () => {
+  const words: Record<string, string> = { Folder: '目录', '%1: %2': '%1：%2' };
+  const trans = {
+    __: (text: string, ...values: string[]) =>
+      values.reduce((all, value, n) => all.replace(`%${n + 1}`, value), words[text] ?? text)
+  } as never;
+  assert.equal(withLabels('要把它也打包：--source /home/a。', trans), '要把它也打包：目录：/home/a。');
 });
