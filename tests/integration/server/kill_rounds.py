@@ -262,7 +262,7 @@ class KillRounds:
         count = next((n for n, line in enumerate(found) if line != _line(n)), len(found) - 1)
         rest = found[count:]
         if lines is not None:
-            assert (count, rest[:5]) == (lines, [b""])
+            assert (count, rest[:5]) == (lines, [b""]), (count, lines, found[max(count - 1, 0) : count + 5])
         else:
             assert not [line for line in rest[1:] if line.startswith((b"line ", b"mark "))], rest[:5]
         self.lines += count
