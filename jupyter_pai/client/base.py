@@ -241,7 +241,7 @@ def finish_copy(
             if progress:
                 progress(copy["done"], copy["bytes"])
             time.sleep(pause)
-            pause = min(pause * 1.5, _POLL_INTERVAL)
+            pause = min(pause * 1.2, _POLL_INTERVAL)
             copy = call("copy", number)
         if progress and copy["status"] == "done":
             progress(copy["done"], copy["bytes"])
