@@ -32,8 +32,8 @@ from ..keys import AccessKey, KeyChain
 
 __all__ = ["TencentKeys", "use_key"]
 
-_PREFIXES = ("TENCENTCLOUD_", "TKE_")
-# Variables of the identity of a pod. Full names, which the reference of variables finds in the code.
+# Variables of a key, and of the identity of a pod. Full names, which the reference of variables finds in the code.
+_KEY = ("TENCENTCLOUD_SECRET_ID", "TENCENTCLOUD_SECRET_KEY", "TENCENTCLOUD_TOKEN")
 _POD = ("TKE_REGION", "TKE_PROVIDER_ID", "TKE_ROLE_ARN", "TKE_WEB_IDENTITY_TOKEN_FILE")
 _METADATA = "metadata.tencentyun.com"
 _ROLES = f"http://{_METADATA}/latest/meta-data/cam/security-credentials/"
@@ -67,8 +67,8 @@ class TencentKeys(KeyChain):
         return None if self.section else _given
 
     def surroundings(self) -> object:
-        variables = {name: value for name, value in os.environ.items() if name.startswith(_PREFIXES)}
-        return variables, [modified(path) for path in _files()]
+        # Asked for each request.
+        return [os.environ.get(name) for name in (*_KEY, *_POD)], [modified(path) for path in _files()]
 
     def forget(self) -> None:
         self._lender = None
@@ -125,8 +125,7 @@ class TencentKeys(KeyChain):
 
 
 def _from_variables() -> AccessKey | None:
-    names = ("TENCENTCLOUD_SECRET_ID", "TENCENTCLOUD_SECRET_KEY", "TENCENTCLOUD_TOKEN")
-    key_id, secret, token = (os.environ.get(name, "").strip() for name in names)
+    key_id, secret, token = (os.environ.get(name, "").strip() for name in _KEY)
     return AccessKey.of(key_id, secret, token) if key_id and secret else None
 
 

@@ -16,6 +16,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from ...cloud.keys import AccessKey
 from ...cloud.tencent.account import TencentAccount
 from ...cloud.tencent.errors import clock_error, error_of
 from ...cloud.tencent.reading import time_of
@@ -58,6 +59,8 @@ class CosClient(ObjectClient[CosUri]):
         super().__init__(account.keys)
         self.account = account
         self._sessions: dict[str, requests.Session] = {}
+        # The last client, with its endpoint and key.
+        self._made: tuple[str, AccessKey, Any] | None = None
         self._lock = threading.Lock()
         # Names of buckets that exist.
         self._seen: set[str] = set()
@@ -157,14 +160,18 @@ class CosClient(ObjectClient[CosUri]):
         return reply
 
     def _client(self) -> Any:
-        """Return the official client with the current key. Making one takes microseconds."""
-        from qcloud_cos import CosConfig, CosS3Client
-
+        """Return the official client with the current key. Making one takes as long as sending a small object."""
         endpoint, key = self.account.cos_endpoint, self.keys.now()
         with self._lock:
-            if endpoint not in self._sessions:
-                self._sessions[endpoint] = _session(endpoint, self.account.ca_file)
-            session = self._sessions[endpoint]
+            if not self._made or self._made[0] != endpoint or self._made[1] is not key:
+                self._made = endpoint, key, self._new_client(endpoint, key)
+            return self._made[2]
+
+    def _new_client(self, endpoint: str, key: AccessKey) -> Any:
+        from qcloud_cos import CosConfig, CosS3Client
+
+        if endpoint not in self._sessions:
+            self._sessions[endpoint] = _session(endpoint, self.account.ca_file)
         config = CosConfig(
             SecretId=key.id,
             SecretKey=key.secret.open(),
@@ -174,7 +181,7 @@ class CosClient(ObjectClient[CosUri]):
             UA="jupyter-pai",
             **self._place(),
         )
-        return CosS3Client(config, retry=0, session=session)
+        return CosS3Client(config, retry=0, session=self._sessions[endpoint])
 
     def _place(self) -> dict[str, Any]:
         parts = urlsplit(self.account.cos_endpoint)

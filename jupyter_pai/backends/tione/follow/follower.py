@@ -30,7 +30,7 @@ __all__ = ["Follower", "poll_interval"]
 _PAGE = 50
 # Seconds between two polls for each list that they need, at least those of a few tasks, and the longest pause between
 # two polls of watched tasks.
-_LIST_PAUSE, _FEW_PAUSE, _WATCHED_PAUSE = 0.65, 5.0, 5.0
+_LIST_PAUSE, _FEW_PAUSE, _WATCHED_PAUSE = 0.63, 5.0, 5.0
 # A time before the first line and event of a task.
 _MARGIN = timedelta(minutes=1)
 # The default of `Follower`.
