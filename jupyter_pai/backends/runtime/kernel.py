@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import logging
 import os
 import signal
 import sys
@@ -73,9 +74,11 @@ def _end_on_stop() -> None:
 
 
 def _close_in_time() -> None:
-    """Limit the time of a closing kernel, whose control thread may wait for its ended publishing thread.
+    """Limit the time of a closing kernel, whose control thread may wait for its ended publishing thread, or log that it
+    cannot publish any more.
 
     Exit handlers of cells run before this one, without a limit.
     """
+    logging.disable()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(_CLOSING)

@@ -79,6 +79,10 @@ def test_notebook_job_runs_from_submit_to_html(
         ("1 / 0", "raises-exception"),
         ("1 / 0", "skip-execution"),
         """
+        import logging
+        from ipykernel.kernelapp import IPKernelApp
+        logging.basicConfig(stream=os.fdopen(sys.stderr.log, "w"))
+        IPKernelApp.instance().reset_io = lambda log=logging.error: log("cannot publish any more")
         import atexit
         atexit.register(print, "at the very end")
         print(os.environ["JUPYTER_RUNTIME_DIR"])
@@ -108,6 +112,7 @@ def test_notebook_job_runs_from_submit_to_html(
     assert values(engine, handle) == {"loss": [0, 1, 2, 7, 8], "accuracy": [0, 1, 2, 9]}
     once = ["误差", "{'a': 1}", "ZeroDivisionError: division", "<IPython.core.display.HTML object>", "at the very end"]
     assert [log.count(words) for words in once] == [1] * len(once)
+    assert "cannot publish any more" not in log  # A log of a closing kernel is not that of the code.
     assert "`a-b` is not a Python name" in log
     assert "`%pai list --limit 3` is skipped inside a job" in log
     assert engine.call("list_jobs")["total"] == 1
