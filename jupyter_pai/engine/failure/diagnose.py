@@ -43,7 +43,9 @@ def diagnose(
 
 
 def _known(exit_code: int, lines: Sequence[str], folder: JobFolder | None) -> tuple[str, str] | None:
-    return (own_code.find(lines, folder) if folder else None) or known_errors.find(exit_code, lines)
+    if not (error := known_errors.find(exit_code, lines)):
+        return None
+    return (own_code.explain(error, folder) if folder else None) or (error.reason, error.fix)
 
 
 def _diagnose(exit_code: int, tail: str, folder: JobFolder | None, *, quotes: bool) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ...core.i18n import N_, _
 from .packages import package_of
@@ -32,8 +33,8 @@ _NOT_INTERACTIVE_FIX = N_(
 )
 _NO_LIBRARY = N_("The shared library `{name}` is missing.")
 _LIBRARY_END = r"(?:: cannot open shared object file|'; dlerror)"
-MODULE = r"(?:ModuleNotFound|Import)Error: No module named '?(?P<name>[\w.]{1,200})"
-NO_FILE = r"Error: .*No such file or directory: "
+_MODULE = r"(?:ModuleNotFound|Import)Error: No module named '?(?P<name>[\w.]{1,200})"
+_NOT_THERE = r"Error: .*No such file or directory: "
 _NO_FILE = N_("File `{path}` not found.")
 _NO_DATA_FIX = N_(
     "A job has the packed files only: see --dry-run. Pass data with --input NAME=PATH, and read it from PAI_INPUT_NAME."
@@ -53,7 +54,7 @@ _OPTION = r"--?(?P<name>[A-Za-z][\w-]{0,60})"
 # characters, except within a line of at most 400.
 _TABLE: tuple[tuple[str, str, str, int], ...] = (
     (
-        MODULE,
+        _MODULE,
         N_("The module `{name}` is missing."),
         N_(
             "Add --requirement {package}, or a line to requirements.txt. "
@@ -224,13 +225,13 @@ _TABLE: tuple[tuple[str, str, str, int], ...] = (
     (r"PermissionError: .*'(?P<path>[^']{1,500})'$", _DENIED, _DENIED_FIX, 0),
     (r"(?:^|: )(?P<path>[^\s:]{1,500}): Permission denied$", _DENIED, _DENIED_FIX, 0),
     (
-        NO_FILE + r"'(?P<path>/ml/[^']{0,1000}|[^/'][^']{0,1000})'",
+        _NOT_THERE + r"'(?P<path>/ml/[^']{0,1000}|[^/'][^']{0,1000})'",
         _NO_FILE,
         _NO_DATA_FIX,
         0,
     ),
     (
-        NO_FILE + r"'(?P<path>/[^']{0,1000})'",
+        _NOT_THERE + r"'(?P<path>/[^']{0,1000})'",
         _NO_FILE,
         N_("Check the path on the machine where the job ran."),
         0,
@@ -297,8 +298,17 @@ _ENDINGS: tuple[tuple[str, str, str], ...] = (
 _NEAR = 3
 
 
-def find(exit_code: int, lines: Sequence[str]) -> tuple[str, str] | None:
-    """Return the reason and fix of a known error in these lines; of several matches of a pattern, the last."""
+class Known(NamedTuple):
+    """A known error with its reason and fix, and the module or the path that it is about; otherwise empty."""
+
+    reason: str
+    fix: str
+    module: str
+    path: str
+
+
+def find(exit_code: int, lines: Sequence[str]) -> Known | None:
+    """Return the known error in these lines; of several matches of a pattern, the last."""
     for pattern, reason, fix, code in _TABLE:
         if code in (0, exit_code) and (found := _find(pattern, reason, fix, lines)):
             return found
@@ -306,13 +316,14 @@ def find(exit_code: int, lines: Sequence[str]) -> tuple[str, str] | None:
     return next(filter(None, (_find(*row, last) for row in _ENDINGS)), None)
 
 
-def _find(pattern: str, reason: str, fix: str, lines: Sequence[str]) -> tuple[str, str] | None:
+def _find(pattern: str, reason: str, fix: str, lines: Sequence[str]) -> Known | None:
     match = next(filter(None, map(re.compile(pattern).search, reversed(lines))), None)
     if not match:
         return None
     values = {name: value for name, value in match.groupdict().items() if value is not None}
     name = values.setdefault("name", values.get("other", ""))
-    values.setdefault("path", name)
-    if pattern is MODULE and not (values := values | {"package": package_of(name)})["package"]:
+    path = values.setdefault("path", name)
+    if pattern is _MODULE and not (values := values | {"package": package_of(name)})["package"]:
         fix = _NO_PACKAGE
-    return _(reason).format(**values), _(fix).format(**values)
+    module = name if pattern is _MODULE else ""
+    return Known(_(reason).format(**values), _(fix).format(**values), module, path if reason is _NO_FILE else "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 
 from ...core.i18n import _
@@ -13,36 +12,33 @@ from ...jobs.spec import STORED, JobSpec
 from ...jobs.state_dir import JobFolder, Packing, read_manifest
 from ...source.paths import beside, excluded
 from ...source.paths.fixes import fixes
-from .known_errors import MODULE, NO_FILE
+from .known_errors import Known
 
-_MODULE = re.compile(MODULE)
-_PATH = re.compile(NO_FILE + r"'(?P<path>[^']{1,1000})'")
 # The folder of the code in a job.
 CODE = re.compile(r"^.*/(?:usercode|ml/code)/")
 
 
-def find(lines: Sequence[str], folder: JobFolder) -> tuple[str, str] | None:
-    """Return the reason and fix of an error about a file of the job's code; None for other errors."""
-    module = next(filter(None, map(_MODULE.search, reversed(lines))), None)
-    path = next(filter(None, map(_PATH.search, reversed(lines))), None)
-    if not (module or path):
+def explain(error: Known, folder: JobFolder) -> tuple[str, str] | None:
+    """Return the reason and fix of an error about a module or a path that the user's machine has; None for others."""
+    if not (error.module or error.path):
         return None
     try:
         spec = JobSpec.model_validate_json(folder.spec.read_text("utf-8"), context=STORED)
     except (OSError, ValueError):
         return None
-    if module:
-        return _missing_module(module["name"], folder, spec)
-    return _missing_file(path["path"], folder, spec) if path else None
+    return _missing_module(error.module, folder, spec) if error.module else _missing_file(error.path, folder, spec)
 
 
 def _missing_file(path: str, folder: JobFolder, spec: JobSpec) -> tuple[str, str] | None:
     name = CODE.sub("", path)
     if name.startswith("/"):
-        return None
+        place = posixpath.normpath(name)
+        if not (fix := beside.fixes(spec, place) if beside.is_of_machine(place) else ""):
+            return None
+        return _("File `{path}` not found: the job does not see this path of your machine.").format(path=path), fix
     name = posixpath.normpath(posixpath.join(beside.working_folder(spec) if name == path else "", name))
     if name.startswith("../"):
-        fix = beside.fixes(spec, posixpath.normpath(posixpath.join(spec.source.folder, name)))
+        fix = beside.fixes(spec, beside.path_outside(spec, name, path))
         general = _("To pack a folder with it: --source FOLDER. To pass it as an input: --input NAME=PATH.")
         return _("File `{path}` not found: it is outside of the packed folder.").format(path=path), fix or general
     if not (one := excluded.find(name, Packing.read(folder).excluded)):

@@ -271,7 +271,6 @@ def _text(spec: JobSpec) -> str:
 
 def _outside(spec: JobSpec, names: Iterable[NamedPath]) -> Iterator[_Outside]:
     """Yield the paths that leave the folder from each folder in which the code may run."""
-    folder = spec.source.folder
     changed = [place for command in _commands(spec) for place in _CHANGES_FOLDER.findall(command)]
     places = [posixpath.normpath(place.strip("'\"")) for place in changed] or [working_folder(spec)]
     for name in names:
@@ -281,21 +280,36 @@ def _outside(spec: JobSpec, names: Iterable[NamedPath]) -> Iterator[_Outside]:
         starts = places if name.base is None else [name.base]
         paths = [posixpath.normpath(posixpath.join(place, text)) for place in starts]
         if all(map(_leaves, paths)):
-            yield _Outside(name, os.path.normpath(os.path.join(folder, paths[0])))
+            yield _Outside(name, path_outside(spec, paths[0], "" if changed or name.base is not None else text))
+
+
+def path_outside(spec: JobSpec, path: str, text: str) -> str:
+    """Return the absolute path of one that leaves the folder of the code. If there is no such file, a relative `text`
+    may name one from the folder of the script instead."""
+    paths = [path, posixpath.join(posixpath.dirname(spec.entry_point), text)]
+    found = [os.path.normpath(os.path.join(spec.source.folder, one)) for one in paths]
+    is_own = (
+        text and not os.path.exists(found[0]) and os.path.exists(found[1]) and _leaves(posixpath.normpath(paths[1]))
+    )
+    return found[1] if is_own else found[0]
 
 
 def _of_machine(names: Iterable[NamedPath], sees: Callable[[str], bool]) -> Iterator[_Outside]:
-    """Yield the absolute paths that the code reads and the job does not see, without those of the system, and the home
-    folder and its parents, which are not data."""
-    home = os.path.expanduser("~")
+    """Yield the absolute paths that the code reads and the job does not see."""
     for name in names:
         is_text = name.is_path and not name.is_part and _TESTS.isdisjoint(name.names[-1:])
         if not (_is_absolute(name) and is_text) or (name.is_written and not name.is_read):
             continue
         path = os.path.normpath(os.path.expanduser(_plain(name.text)))
-        is_own = _OF_SYSTEM.match(path) or any(_is_in(path, one) for one in (sys.prefix, sys.base_prefix))
-        if not (is_own or _is_in(home, path) or path == "/") and os.path.exists(path) and not sees(path):
+        if is_of_machine(path) and not sees(path):
             yield _Outside(name, path)
+
+
+def is_of_machine(path: str) -> bool:
+    """Return whether an absolute path exists on this machine, and not on each: it is none of the system or of Python,
+    and not the home folder or one of its parents, which are not data."""
+    is_own = _OF_SYSTEM.match(path) or any(_is_in(path, one) for one in (sys.prefix, sys.base_prefix))
+    return not (is_own or _is_in(os.path.expanduser("~"), path) or path == "/") and os.path.exists(path)
 
 
 def _plain(path: str) -> str:

@@ -155,6 +155,25 @@ def test_question_has_the_options(zoo: Path) -> None:
     assert f"--input 'my_data={zoo}/data/my data'. " in question
 
 
+@pytest.mark.parametrize(("entry", "code"), [("deep/a.py", "open('{path}')"), ("deep/a.sh", "cat {path}\n")])
+def test_path_beside_the_project_from_the_folder_of_the_script_is_asked_about(zoo: Path, entry: str, code: str) -> None:
+    spec = spec_of(zoo / "scripts", code.format(path="../../data/x.csv"), entry)
+    (question,), _notes = questions_on(spec)
+    assert (
+        f"names `../../data/x.csv` ({entry}, line 1), which is outside of the packed folder {zoo}/scripts." in question
+    )
+    assert f"--source {zoo}. To pass it as an input: --input x={zoo}/data/x.csv." in question
+    _questions, (note,) = questions_on(spec.model_copy(update={"inputs": {"x": f"file://{zoo}/data/x.csv"}}))
+    assert "The job has it as the input `x`." in note
+    above = spec_of(zoo, code.format(path="../../data/x.csv"), f"scripts/{entry}")
+    assert (asked(above), beside.script_folder(above, inspect_modules(above)[1], "scripts/deep")) == (
+        [],
+        "scripts/deep",
+    )
+    assert asked(spec_of(zoo / "scripts", code.format(path="../../data/none.csv"), entry)) == []
+    assert asked(spec.model_copy(update={"command": f"python {entry}"})) == asked(spec)
+
+
 @pytest.mark.parametrize(
     ("inputs", "place"),
     [
