@@ -157,8 +157,9 @@ class JobService:
 
     def keeps_server(self) -> bool:
         """Return whether local jobs keep the server alive; the policy decides."""
+        if not (active := self.store.jobs.active_backends().items()):
+            return False  # An unused server does without the backends, which take memory.
         here = {name: kind for name, kind in load_backends().items() if Capability.RUNS_HERE in kind.capabilities}
-        active = self.store.jobs.active_backends().items()
         if not any(here[name].is_here(self.home.job(job_id)) for job_id, name in active if name in here):
             return False
         try:

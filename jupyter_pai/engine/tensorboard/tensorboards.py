@@ -30,13 +30,14 @@ from ...core.file_uri import path_of
 from ...core.i18n import _
 from ...jobs.job import Job
 from ...jobs.metrics.series import Series
-from . import launcher
 
 if TYPE_CHECKING:
     from ...jobs.metrics.tfevents.writer import MetricEventFile
 
 CHANNEL = "tensorboard"
-_LAUNCH = f"import runpy; runpy.run_path({launcher.__file__!r}, run_name='__main__')"
+# It is not imported, since it compiles a module for interpreters without this package.
+_LAUNCHER = os.path.join(os.path.dirname(__file__), "launcher.py")
+_LAUNCH = f"import runpy; runpy.run_path({_LAUNCHER!r}, run_name='__main__')"
 _ARGUMENTS = ("--host=127.0.0.1", "--port=0", "--load_fast=false", "--reload_multifile=true", "--reload_interval=5")
 # Seconds until it serves, which is long if TensorFlow is on a network disk, and until it exits.
 _START_TIMEOUT = 55.0
