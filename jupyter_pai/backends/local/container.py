@@ -21,6 +21,7 @@ from ...core.text import parse_size
 from ...jobs.job import Job
 from ...jobs.spec import JobSpec
 from ...jobs.state_dir import JobFolder
+from ..runtime import job_script
 from . import process, user_mapping
 from .liveness import read_text
 from .resources import NAMES
@@ -40,9 +41,8 @@ if ! command -v python > /dev/null && command -v python3 > /dev/null; then
 mkdir -p {SHIMS} && ln -sf "$(command -v python3)" {SHIMS}/python && PATH=$PATH:{SHIMS}
 fi
 "$@" &
-while :; do wait $!; code=$?; kill -0 $! 2> /dev/null || break; done
-wait $! 2> /dev/null; again=$?; [ $again = 127 ] || code=$again  # The exit code, if a signal interrupted `wait`.
-exit $code"""
+wait_for $!
+exit $?"""
 # Variables that are set when an instance starts.
 _STARTED = ("RANK", "MASTER_PORT", "JUPYTER_PAI_ROLE", "JUPYTER_PAI_ROLE_RANK", *contract.NODE_VARIABLES)
 # Variables of the engine's client. A job's variables of these names are passed under other names and renamed in the
@@ -102,7 +102,8 @@ class Container:
             if name.startswith(_RENAMED)
         )
         paths = "".join(f"{shlex.quote(path)}:" for path in import_paths)
-        init = f'export PYTHONPATH={paths}{PACKAGE}"${{PYTHONPATH:+:$PYTHONPATH}}"\n' + _INIT
+        init = f'export PYTHONPATH={paths}{PACKAGE}"${{PYTHONPATH:+:$PYTHONPATH}}"\n'
+        init += job_script.part("wait_for") + _INIT
         return [*start, *options, spec.image, "-c", renamed + init, "pai", *inner]
 
     def environment(self, variables: Mapping[str, str]) -> dict[str, str]:
