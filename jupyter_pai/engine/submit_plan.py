@@ -199,8 +199,7 @@ class SubmitPlan:
         outside, written = beside.questions(
             self.spec, modules, taken, keeps=keeps, sees=lambda path: self.backend.sees(path, self.spec)
         )
-        working = beside.working_folder(self.spec)
-        named = excluded.questions(manifest, modules, self.spec.hyperparameters, taken, working)
+        named = excluded.questions(manifest, self.spec, modules, taken)
         return (*named, *outside), written
 
     def _interpreter(self, script: str) -> str:

@@ -28,10 +28,7 @@ from .named_paths import NamedPath
 
 # Paths that are asked about, and that are found.
 _MOST_NAMED, _MOST_FOUND = 3, 100
-# Bytes of a shell script that is read.
-_LARGEST = 200_000
 _CHANGES_FOLDER = re.compile(r"(?:^|[;&|(\n])\s*cd\s+([^\s;&|()]+)")
-_NO_SHELL = (".py", ".ipynb")
 # Paths that each machine has of its own, and that of the training contract.
 _OF_SYSTEM = re.compile(r"/(dev|proc|sys|usr|s?bin|lib[^/]*|etc|opt|tmp|var|run|ml)(/|$)")
 # Calls that test a path: the code does without it.
@@ -68,7 +65,8 @@ def script_folder(spec: JobSpec, modules: Iterable[Module], own: str) -> str:
     if not own or not spec.source.folder or _runs_in_own(spec):
         return ""
     reasons: set[str] = set()
-    for text in {_plain(name.text) for name in _names(spec, modules) if name.base is None and _is_relative(name)}:
+    names = [name for name in named_paths.in_code(spec, modules) if name.base is None and _is_relative(name)]
+    for text in {_plain(name.text) for name in names}:
         valid = [place for place in ("", own) if _is_valid(spec.source.folder, place, text)]
         if len(valid) == 1 and posixpath.join(own, text) != spec.entry_point:
             reasons |= {*valid}
@@ -111,7 +109,7 @@ def questions(
         return (), ()
     found: dict[str, _Outside] = {}
     notes: dict[str, str] = {}
-    names = list(_all_names(spec, modules))
+    names = list(named_paths.in_job(spec, modules))
     reads = cache(partial(_reads, spec, modules))
     for one in chain(_outside(spec, names), _modules(spec, modules), _of_machine(names, sees)):
         above = os.path.relpath(one.path, folder)
@@ -152,7 +150,7 @@ def _note(one: _Outside, above: str, *, keeps: bool) -> str:
     )
     lost = _("The code writes `{path}` ({place}), beside the packed folder. It is not kept: write to PAI_OUTPUT_MODEL.")
     name = above.removeprefix("../")
-    return (kept if keeps else lost).format(path=one.name.text, place=_place(one.name), name=name)
+    return (kept if keeps else lost).format(path=one.name.text, place=one.name.shown_place, name=name)
 
 
 def _sentence(spec: JobSpec, one: _Outside) -> str:
@@ -162,7 +160,7 @@ def _sentence(spec: JobSpec, one: _Outside) -> str:
         text = _("The code names `{path}` ({place}), a path of this machine that the job does not have.")
     else:
         text = _("The code names `{path}` ({place}), which is outside of the packed folder {folder}.")
-    return text.format(path=one.name.text, place=_place(one.name), folder=spec.source.folder)
+    return text.format(path=one.name.text, place=one.name.shown_place, folder=spec.source.folder)
 
 
 def _question(spec: JobSpec, one: _Outside, parent: str, taken: set[str]) -> str:
@@ -184,7 +182,7 @@ def fixes(spec: JobSpec, path: str) -> str:
 
 def _packing(spec: JobSpec, parent: str) -> str:
     text = _("To pack it too: --source {folder}.").format(folder=shlex.quote(parent))
-    if not _commands(spec):
+    if not named_paths.commands(spec):
         return text
     inner = shlex.quote(os.path.relpath(spec.source.folder, parent))
     return join(" ", [text, _("Begin the command with `cd {folder} &&`.").format(folder=inner)])
@@ -224,54 +222,13 @@ def _reads(spec: JobSpec, modules: Iterable[Module], channel: str) -> bool:
     machine is a default then."""
     names = rf"\b(PAI_INPUT_|{_variable(spec, channel) or 'PAI_INPUT_'})\b"
     known = re.compile(rf"{names}|/input/data/{re.escape(channel)}\b")
-    return any(map(known.search, (_text(spec), *_commands(spec), *(module.text for module in modules))))
-
-
-def _place(name: NamedPath) -> str:
-    return name.place or _("hyperparameter `{name}`").format(name=name.names[-1])
-
-
-def _names(spec: JobSpec, modules: Iterable[Module]) -> Iterator[NamedPath]:
-    """Yield what may be paths in the values, the command, the shell script and the modules of a job."""
-    for name, value in spec.hyperparameters.items():
-        yield NamedPath(value, "", (name,))
-    for word in spec.args:
-        option, equals, value = word.partition("=")
-        yield NamedPath(value if equals else word, _("arguments"), (option,) if equals else ())
-    for command in _commands(spec):
-        yield from named_paths.in_shell(command)
-    if not spec.command.strip() and not spec.entry_point.endswith(_NO_SHELL):
-        yield from named_paths.in_shell(_text(spec), spec.entry_point)
-    for module in modules:
-        yield from named_paths.in_module(module, spec.hyperparameters)
-
-
-def _all_names(spec: JobSpec, modules: Iterable[Module]) -> Iterator[NamedPath]:
-    """Yield these, and the paths in the configuration files that they name."""
-    names = list(_names(spec, modules))
-    yield from names
-    yield from named_paths.in_configurations(names, spec.source.folder)
-
-
-def _commands(spec: JobSpec) -> list[str]:
-    return [command for command in dict.fromkeys(one.command for one in spec.by_role.values()) if command.strip()]
-
-
-def _text(spec: JobSpec) -> str:
-    """Return the text of the script; empty if it cannot be read."""
-    if spec.entry_point in spec.source.files:
-        return spec.source.files[spec.entry_point]
-    try:
-        with open(os.path.join(spec.source.folder, spec.entry_point), encoding="utf-8", errors="replace") as file:
-            text = file.read(_LARGEST)
-    except (OSError, ValueError):
-        return ""
-    return "" if "\0" in text else text
+    texts = (named_paths.script_text(spec), *named_paths.commands(spec), *(module.text for module in modules))
+    return any(map(known.search, texts))
 
 
 def _outside(spec: JobSpec, names: Iterable[NamedPath]) -> Iterator[_Outside]:
     """Yield the paths that leave the folder from each folder in which the code may run."""
-    changed = [place for command in _commands(spec) for place in _CHANGES_FOLDER.findall(command)]
+    changed = [place for command in named_paths.commands(spec) for place in _CHANGES_FOLDER.findall(command)]
     places = [posixpath.normpath(place.strip("'\"")) for place in changed] or [working_folder(spec)]
     for name in names:
         if not _is_relative(name):

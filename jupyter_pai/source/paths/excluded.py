@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property
-from itertools import chain
 
 from ...core.i18n import _
 from ...core.text import show_size
+from ...jobs.spec import JobSpec
 from ...jobs.state_dir import ExcludedPath
 from .. import ignore
 from ..hyperparameters.syntax import Module
 from ..pack import Manifest
 from . import named_paths
+from .beside import working_folder
 from .fixes import fixes
 from .named_paths import NamedPath
 
@@ -66,28 +67,18 @@ def _measure(path: str, budget: int) -> tuple[int, int]:
     return size, count
 
 
-def questions(
-    manifest: Manifest,
-    modules: Iterable[Module],
-    hyperparameters: Mapping[str, str],
-    taken: set[str],
-    working: str = "",
-) -> tuple[str, ...]:
-    """Return a question for each of the first excluded paths that the code reads: by a text in `modules`, or as the
-    value of a hyperparameter. `taken` has the names of inputs, and gets the ones of the questions. `working` is the
-    folder of the code in which it runs. May block."""
-    search = _Search(manifest, working)
+def questions(manifest: Manifest, spec: JobSpec, modules: Iterable[Module], taken: set[str]) -> tuple[str, ...]:
+    """Return a question for each of the first excluded paths that the code reads: by its modules, command or shell
+    script, a configuration file, or the value of a hyperparameter. `taken` has the names of inputs, and gets the ones
+    of the questions. May block."""
+    search = _Search(manifest, working_folder(spec))
     if not search.excluded:
         return ()
     found: dict[str, str] = {}
-    given = [NamedPath(value, "", (name,)) for name, value in hyperparameters.items()]
-    texts = [text for module in modules for text in named_paths.in_module(module, hyperparameters)]
-    named = [*given, *texts]
-    for text in chain(named, named_paths.in_configurations(named, manifest.folder)):
+    for text in named_paths.in_job(spec, modules):
         if len(found) < _MOST_NAMED and (path := search.find(text)) and path.path not in found:
-            place = text.place or _("hyperparameter `{name}`").format(name=text.names[-1])
             question = _("The code names `{path}` ({place}), which is excluded ({why}).")
-            found[path.path] = question.format(path=text.text, place=place, why=path.why)
+            found[path.path] = question.format(path=text.text, place=text.shown_place, why=path.why)
             found[path.path] += " " + fixes(path, manifest.folder, search.relative(text), taken)
     return tuple(found.values())
 

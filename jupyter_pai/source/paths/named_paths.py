@@ -10,9 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...core.i18n import _
+from ...jobs.spec import JobSpec
 from ..hyperparameters.syntax import Module, dotted
 
 _LONGEST = 300
+# Bytes of a shell script that is read, and the files that are none.
+_LARGEST_SCRIPT = 200_000
+_NO_SHELL = (".py", ".ipynb")
 # Characters of a line of a shell script that are read.
 _LONGEST_LINE = 2_000
 # Parts of an expression that are followed to find a path.
@@ -84,6 +88,11 @@ class NamedPath:
         return "/" in text or "." in text or any(map(_READS.search, near))
 
     @property
+    def shown_place(self) -> str:
+        """The place for users; that of a value is its hyperparameter."""
+        return self.place or _("hyperparameter `{name}`").format(name=self.names[-1])
+
+    @property
     def is_read(self) -> bool:
         """True if the call around it reads it."""
         calls = [name for name in self.names if name != "path"]
@@ -98,6 +107,45 @@ class NamedPath:
     def is_written(self) -> bool:
         """True if the names around it, or the path itself, are those of a result."""
         return any(map(_WRITES.search, self.names)) or bool(_RESULTS.search(self.text))
+
+
+def in_code(spec: JobSpec, modules: Iterable[Module]) -> Iterator[NamedPath]:
+    """Yield what may be paths in the values, the command, the shell script and the modules of a job."""
+    for name, value in spec.hyperparameters.items():
+        yield NamedPath(value, "", (name,))
+    for word in spec.args:
+        option, equals, value = word.partition("=")
+        yield NamedPath(value if equals else word, _("arguments"), (option,) if equals else ())
+    for command in commands(spec):
+        yield from in_shell(command)
+    if not spec.command.strip() and not spec.entry_point.endswith(_NO_SHELL):
+        yield from in_shell(script_text(spec), spec.entry_point)
+    for module in modules:
+        yield from in_module(module, spec.hyperparameters)
+
+
+def in_job(spec: JobSpec, modules: Iterable[Module]) -> Iterator[NamedPath]:
+    """Yield these, and the paths in the configuration files that they name."""
+    names = list(in_code(spec, modules))
+    yield from names
+    yield from in_configurations(names, spec.source.folder)
+
+
+def commands(spec: JobSpec) -> list[str]:
+    """Return the commands of a job, of each role once."""
+    return [command for command in dict.fromkeys(one.command for one in spec.by_role.values()) if command.strip()]
+
+
+def script_text(spec: JobSpec) -> str:
+    """Return the text of the script; empty if it cannot be read."""
+    if spec.entry_point in spec.source.files:
+        return spec.source.files[spec.entry_point]
+    try:
+        with open(os.path.join(spec.source.folder, spec.entry_point), encoding="utf-8", errors="replace") as file:
+            text = file.read(_LARGEST_SCRIPT)
+    except (OSError, ValueError):
+        return ""
+    return "" if "\0" in text else text
 
 
 def in_module(module: Module, given: Mapping[str, str]) -> Iterator[NamedPath]:
@@ -137,7 +185,9 @@ def _around(text: str) -> tuple[str, ...]:
     given = [word for word in words[-1:] if word.startswith("-") or word.endswith("=")]
     is_variable = any(not word.startswith("-") for word in given)
     names = [word for word in words[:1] if word.isidentifier() and not is_variable]
-    return (*names, *(word.strip("-=") for word in given), *["exists"] * (not _TESTS.isdisjoint(words)))
+    is_output = not {"-o", "-O"}.isdisjoint(given)  # Of curl, wget, gcc and others.
+    extra = [*["exists"] * (not _TESTS.isdisjoint(words)), *["out"] * is_output]
+    return (*names, *(word.strip("-=") for word in given), *extra)
 
 
 def in_configurations(names: Iterable[NamedPath], folder: str) -> Iterator[NamedPath]:

@@ -28,8 +28,8 @@ def spec_of(folder: Path, **hyperparameters: str) -> JobSpec:
 
 def asked(folder: Path, code: str, ignored: str = "data/\noutputs/\n*.bin\n", **hyperparameters: str) -> list[str]:
     manifest = project(folder, code, ignored)
-    modules = inspect_modules(spec_of(folder, **hyperparameters))[1]
-    questions = excluded.questions(manifest, modules, hyperparameters, set())
+    spec = spec_of(folder, **hyperparameters)
+    questions = excluded.questions(manifest, spec, inspect_modules(spec)[1], set())
     return [question.split("`")[1] for question in questions]
 
 
@@ -53,6 +53,29 @@ def test_code_that_reads_an_excluded_path_is_asked_about(folder: Path, code: str
     assert len(asked(folder, code)) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "asked_about"),
+    [
+        ("cat data/train.csv | wc -l", 1),
+        ("python tools.py --data=data/train.csv", 1),
+        ("python tools.py --points weights.bin", 1),
+        ("cat config.yaml", 0),
+        ("curl -o data/train.csv https://example.org/data/train.csv", 0),
+        ("echo 1 > data/train.csv", 0),
+        ("# cat data/train.csv", 0),
+    ],
+)
+def test_command_or_shell_script_that_reads_an_excluded_path_is_asked_about(
+    folder: Path, text: str, asked_about: int
+) -> None:
+    manifest = project(folder, "", **{"a.sh": text})
+    spec = spec_of(folder)
+    command = excluded.questions(manifest, spec.model_copy(update={"command": text}), (), set())
+    assert [question.split("(")[1].split(")")[0] for question in command] == ["command"] * asked_about
+    shell = excluded.questions(manifest, spec.model_copy(update={"entry_point": "a.sh"}), (), set())
+    assert [question.split("(")[1].split(")")[0] for question in shell] == ["a.sh, line 1"] * asked_about
+
+
 CONFIGURED = "import yaml\nyaml.safe_load(open('config.yaml'))"
 
 
@@ -67,14 +90,14 @@ CONFIGURED = "import yaml\nyaml.safe_load(open('config.yaml'))"
 )
 def test_path_in_a_configuration_file_that_the_code_reads_is_asked_about(folder: Path, text: str) -> None:
     manifest = project(folder, CONFIGURED, **{"config.yaml": text, "unread.yaml": "data: weights.bin/x"})
-    (question,) = excluded.questions(manifest, inspect_modules(spec_of(folder))[1], {}, set())
+    (question,) = excluded.questions(manifest, spec_of(folder), inspect_modules(spec_of(folder))[1], set())
     assert "`data/train.csv` (config.yaml, line " in question
 
 
 @pytest.mark.parametrize("text", ["out: data/new", "data: 3", " " * 100_000 + "[", "a" * 100_000, "\0: data/train.csv"])
 def test_results_and_other_texts_in_a_configuration_file_are_not_asked_about(folder: Path, text: str) -> None:
     manifest = project(folder, CONFIGURED, **{"config.yaml": text})
-    assert excluded.questions(manifest, inspect_modules(spec_of(folder))[1], {}, set()) == ()
+    assert excluded.questions(manifest, spec_of(folder), inspect_modules(spec_of(folder))[1], set()) == ()
 
 
 @pytest.mark.parametrize(
@@ -115,7 +138,7 @@ def test_folder_of_which_all_files_are_excluded_is_asked_about(folder: Path) -> 
 def test_question_names_place_rule_and_both_fixes(folder: Path) -> None:
     manifest = project(folder, "\nopen('data/train.csv')")
     spec = JobSpec(name="a", entry_point="train.py", source=Source(folder=str(folder)))
-    (question,) = excluded.questions(manifest, inspect_modules(spec)[1], {}, set())
+    (question,) = excluded.questions(manifest, spec, inspect_modules(spec)[1], set())
     assert question == (
         "The code names `data/train.csv` (train.py, line 2), which is excluded (.gitignore: data/). "
         f"To include it, add the line `!data/` to {folder}/.paiignore. "
