@@ -173,7 +173,8 @@ def in_shell(text: str, file: str = "") -> Iterator[NamedPath]:
             continue
         place = _("{file}, line {line}").format(file=file, line=number) if file else _("command")
         for match in _SHELL.finditer(line):
-            names = ("write",) if match["write"] else _around(line[: match.start()])
+            before = line[: match.start()]
+            names = ("write",) if match["write"] or before.rstrip(" \"'").endswith(">") else _around(before)
             base = posixpath.dirname(file) if match["beside"] else None
             yield NamedPath(match["path"] or match["beside"] or match["file"], place, names, base)
 
