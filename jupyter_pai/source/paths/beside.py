@@ -241,7 +241,7 @@ def _outside(spec: JobSpec, names: Iterable[NamedPath]) -> Iterator[_Outside]:
 
 
 def path_outside(spec: JobSpec, path: str, text: str) -> str:
-    """Return the absolute path of one that leaves the folder of the code. If there is no such file, a relative `text`
+    """Return the absolute path of one that leaves the folder of the code. If it does not exist, a relative `text`
     may name one from the folder of the script instead."""
     paths = [path, posixpath.join(posixpath.dirname(spec.entry_point), text)]
     found = [os.path.normpath(os.path.join(spec.source.folder, one)) for one in paths]

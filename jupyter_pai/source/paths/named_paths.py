@@ -117,18 +117,18 @@ def in_code(spec: JobSpec, modules: Iterable[Module]) -> Iterator[NamedPath]:
         option, equals, value = word.partition("=")
         yield NamedPath(value if equals else word, _("arguments"), (option,) if equals else ())
     for command in commands(spec):
-        yield from in_shell(command)
+        yield from _in_shell(command)
     if not spec.command.strip() and not spec.entry_point.endswith(_NO_SHELL):
-        yield from in_shell(script_text(spec), spec.entry_point)
+        yield from _in_shell(script_text(spec), spec.entry_point)
     for module in modules:
-        yield from in_module(module, spec.hyperparameters)
+        yield from _in_module(module, spec.hyperparameters)
 
 
 def in_job(spec: JobSpec, modules: Iterable[Module]) -> Iterator[NamedPath]:
     """Yield these, and the paths in the configuration files that they name."""
     names = list(in_code(spec, modules))
     yield from names
-    yield from in_configurations(names, spec.source.folder)
+    yield from _in_configurations(names, spec.source.folder)
 
 
 def commands(spec: JobSpec) -> list[str]:
@@ -148,7 +148,7 @@ def script_text(spec: JobSpec) -> str:
     return "" if "\0" in text else text
 
 
-def in_module(module: Module, given: Mapping[str, str]) -> Iterator[NamedPath]:
+def _in_module(module: Module, given: Mapping[str, str]) -> Iterator[NamedPath]:
     """Yield the texts of a module that may be paths. Defaults of options in `given` are skipped: they are not used."""
     waiting: list[tuple[ast.AST, tuple[str, ...], bool]] = [(module.tree, (), False)]
     while waiting:
@@ -164,7 +164,7 @@ def in_module(module: Module, given: Mapping[str, str]) -> Iterator[NamedPath]:
         waiting += [(child, (*names, *more), is_part) for child, more in _children(node, given)]
 
 
-def in_shell(text: str, file: str = "") -> Iterator[NamedPath]:
+def _in_shell(text: str, file: str = "") -> Iterator[NamedPath]:
     """Yield the files, the absolute paths and the paths to folders above in a shell script, or in a command without a
     `file`."""
     for number, line in enumerate(text.split("\n"), 1):
@@ -191,7 +191,7 @@ def _around(text: str) -> tuple[str, ...]:
     return (*names, *(word.strip("-=") for word in given), *extra)
 
 
-def in_configurations(names: Iterable[NamedPath], folder: str) -> Iterator[NamedPath]:
+def _in_configurations(names: Iterable[NamedPath], folder: str) -> Iterator[NamedPath]:
     """Yield the paths in the configuration files of a folder that code names. May block."""
     texts = {name.text for name in names if name.is_path and name.text.lower().endswith(_CONFIGURATIONS)}
     for file in sorted(posixpath.normpath(text) for text in texts)[:_MOST_CONFIGURATIONS]:

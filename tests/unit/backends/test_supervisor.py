@@ -247,9 +247,14 @@ def test_descendants_are_found_and_signalled(tree: subprocess.Popen[bytes]) -> N
     process_tree.kill(pids[0], signal.SIGKILL)  # It has ended.
 
 
-def test_command_is_run_without_output(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    process_tree.run(["/bin/sh", "-c", f"cat; echo out; echo err >&2; touch '{tmp_path}/file'"])
-    assert os.listdir(tmp_path) == ["file"]
+@pytest.mark.parametrize(("succeeds_at", "runs"), [(1, 1), (2, 2), (9, 3)])
+def test_containers_are_removed_without_output_and_again_if_that_fails(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], succeeds_at: int, runs: int
+) -> None:
+    calls = tmp_path / "calls"
+    command = f"cat; echo out; echo err >&2; echo >> '{calls}'; [ $(wc -l < '{calls}') -ge {succeeds_at} ]"
+    process_tree.remove_containers(["/bin/sh", "-c", command])
+    assert calls.read_text() == "\n" * runs
     assert capfd.readouterr() == ("", "")
 
 

@@ -119,7 +119,7 @@ class Guard:
         if self.arguments.cleanup:
             # Kill container clients first; a live one may still be creating a container.
             self.signal_all(signal.SIGKILL)
-            process_tree.run(self.arguments.cleanup)
+            process_tree.remove_containers(self.arguments.cleanup)
         if self.arguments.mode != namespaces.PRIVATE:
             process_tree.kill_descendants()
         else:

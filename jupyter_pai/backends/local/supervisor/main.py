@@ -153,7 +153,7 @@ class Supervisor:
         ):  # The guard was killed: its processes are children of this one now.
             process_tree.kill_descendants()
             if self.arguments.cleanup:
-                process_tree.run(self.arguments.cleanup)
+                process_tree.remove_containers(self.arguments.cleanup)
                 process_tree.kill_descendants()
         for log in self.logs:
             log.drain(patient=self.result.reason != "stopped")

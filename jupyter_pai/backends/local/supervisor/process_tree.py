@@ -6,6 +6,9 @@ import contextlib
 import os
 import signal
 
+# The most runs of a command that fails.
+_TRIES = 3
+
 
 def kill_descendants() -> None:
     """Kill all descendants. Orphans become our children, so each round finds those of the last one's victims."""
@@ -44,8 +47,16 @@ def wake_on(number: signal.Signals) -> int:
     return reader
 
 
-def run(command: list[str]) -> None:
-    """Run a command without output, and wait for it. The program is named by its path."""
+def remove_containers(command: list[str]) -> None:
+    """Run the command that removes containers, again if it fails: podman fails if a container ends by itself while it
+    is killed. The program is named by its path."""
+    tries = 0
+    while tries < _TRIES and _run(command):
+        tries += 1
+
+
+def _run(command: list[str]) -> int:
+    """Run a command without output. Return its wait status."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -54,5 +65,7 @@ def run(command: list[str]) -> None:
             os.execv(command[0], command)
         finally:
             os._exit(126)
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, 0)
+    try:
+        return os.waitpid(pid, 0)[1]
+    except ChildProcessError:
+        return 0
