@@ -157,7 +157,7 @@ _MEANING = {
     ),
     "XDG_CONFIG_HOME": (
         "The folder of the settings of git, whose ignore rules decide on untracked files. Default: `~/.config`.",
-        "git 的设置所在的文件夹，其中的忽略规则决定哪些文件算未跟踪。默认 `~/.config`。",
+        "git 的设置所在的目录，其中的忽略规则决定哪些文件算未跟踪。默认 `~/.config`。",
     ),
     "KUBERNETES_SERVICE_HOST": (
         "Set by Kubernetes: the server runs in a pod, and its jobs stop with the pod.",
