@@ -136,9 +136,8 @@ def _add_source(spec: dict[str, Any], options: Options, caller: NotebookContext,
     elif target:
         path = caller.path(target)
         # The folder of a spec is a default only: the user chose the target.
-        is_inside = not path.exists() or (not path.is_dir() and path.is_relative_to(folder))
-        chosen = options.source or (is_inside and source.get("folder")) or ""
-        folder, spec["entry_point"] = locate(target, chosen, caller.path, spec)
+        default = source.get("folder") or ""
+        folder, spec["entry_point"] = locate(target, options.source or "", caller.path, spec, default)
         name = path.name if path.is_dir() else path.stem
     if spec.get("entry_point", "").endswith(".ipynb"):
         _add_notebook(spec, folder, files, as_script=as_script)

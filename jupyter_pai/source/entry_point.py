@@ -27,18 +27,26 @@ _PYTHON = re.compile(r"(.*/)?python(3(\.\d+)?)?")
 
 
 def locate(
-    target: str, source: str, path_of: Callable[[str], Path], spec: Mapping[str, Any] | None = None
+    target: str,
+    source: str,
+    path_of: Callable[[str], Path],
+    spec: Mapping[str, Any] | None = None,
+    default: str = "",
 ) -> tuple[Path, str]:
     """Return the folder of code and the entry point of a target: a folder, script or notebook. The entry point of a
     folder is that of `spec`, or the one of `default_entry_point` if `spec` has no command either.
 
-    `source` is the folder of code if the user chose one; otherwise it is the target, or that of `code_folder`.
+    `source` is the folder of code if the user chose one; otherwise it is `default` if the target is a file in it, the
+    target, or that of `code_folder`.
     `path_of` returns the absolute path of a path that the user wrote.
 
     Raises:
         UsageError: if the target does not exist, is of another kind, or is outside of `source`.
     """
-    folder, path = path_of(source or "."), path_of(target)
+    path = path_of(target)
+    if default and (not path.exists() or (not path.is_dir() and path.is_relative_to(path_of(default)))):
+        source = source or default
+    folder = path_of(source or ".")
     if not path.exists() and source:
         path = Path(os.path.normpath(folder / target))
     if not path.exists():

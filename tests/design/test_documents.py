@@ -198,7 +198,7 @@ def english(chinese: Path) -> str:
     return chinese.name.replace(".zh-CN", "")
 
 
-# Synonyms that the documents do not use: for notebook, instance type and folder; and 配置 outside of profile (配置档), job
+# Synonyms that the documents do not use: for notebook, instance type, folder; and 配置 outside of profile (配置档), job
 # spec (作业配置) and config folder (配置目录).
 OTHER_WORDS = re.compile("笔记本|实例规格|文件夹|(?<!作业)配置(?!档|目录)")
 

@@ -173,10 +173,8 @@ class _Magics:
         command = options.get("--command", [""])[-1]
         folder, entry_point = Path(source or "."), ""
         if targets:
-            path = _absolute(targets[0])
             # The folder of the job stands for a project root, whose marks may not be packed.
-            is_inside = not path.is_dir() and path.is_relative_to(_absolute("."))
-            folder, entry_point = locate(targets[0], source or "." * is_inside, _absolute, {"command": command})
+            folder, entry_point = locate(targets[0], source, _absolute, {"command": command}, ".")
         elif not command:
             entry_point = default_entry_point(folder)
         if str((folder / entry_point).resolve()) in self._running():
