@@ -16,6 +16,8 @@ from .known_errors import Known
 
 # The folder of the code in a job.
 CODE = re.compile(r"^.*/(?:usercode|ml/code)/")
+# The folder around it, which has the other folders of the training contract too.
+_AROUND = re.compile(r"^(?:.*/jobs/[^/]+)?/ml/(?!(?:usercode|code|input|output)(?:/|$))")
 
 
 def explain(error: Known, folder: JobFolder) -> tuple[str, str] | None:
@@ -30,7 +32,7 @@ def explain(error: Known, folder: JobFolder) -> tuple[str, str] | None:
 
 
 def _missing_file(path: str, folder: JobFolder, spec: JobSpec) -> tuple[str, str] | None:
-    name = CODE.sub("", path)
+    name = _AROUND.sub("../", CODE.sub("", path))
     if name.startswith("/"):
         place = posixpath.normpath(name)
         if not (fix := beside.fixes(spec, place) if beside.is_of_machine(place) else ""):

@@ -45,6 +45,16 @@ def test_file_beside_the_project_is_named_from_each_folder(
     )
 
 
+@pytest.mark.parametrize("path", ["/ml/data/x.csv", "/home/me/jobs/7x6n24n4/ml/data/x.csv"])
+def test_file_beside_the_code_of_the_job_is_one_beside_the_project(failed: JobFolder, folder: Path, path: str) -> None:
+    reason, fix = diagnose(1, PYTHON.format(path=path), failed)
+    assert reason == f"File `{path}` not found: it is outside of the packed folder."
+    assert fix.startswith(f"To pack it too: --source {folder}. ")
+    (folder / "data/x.csv").unlink()
+    assert "--source FOLDER" in diagnose(1, PYTHON.format(path=path), failed)[1]
+    assert "outside" not in diagnose(1, PYTHON.format(path="/ml/input/data/none.csv"), failed)[0]
+
+
 @pytest.mark.parametrize("error", PROGRAMS)
 def test_file_that_an_input_has_is_named_with_its_place(failed: JobFolder, error: str) -> None:
     _reason, fix = diagnose(1, error.format(path="../../data/words.txt"), failed)
