@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -62,24 +62,23 @@ def test_demo_uses_neither_state_nor_profiles_of_the_user(tmp_path: Path) -> Non
 
 
 def test_lab_opens_on_the_tutorial(home: Home) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    runtime = Path(os.environ["JUPYTER_RUNTIME_DIR"])
     lab = subprocess.Popen(
         [sys.executable, "-m", "binder.demo", "--lab"],
         cwd=ROOT,
-        env={**os.environ, "JUPYTER_PORT": str(port), "JUPYTER_TOKEN": "a-token", "BROWSER": "true"},
+        env={**os.environ, "JUPYTER_TOKEN": "a-token", "BROWSER": "true"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
 
     def tutorial() -> dict[str, object]:
         assert lab.poll() is None
-        try:
-            with urlopen(f"http://127.0.0.1:{port}/api/contents/tutorial.ipynb?token=a-token", timeout=5) as reply:
-                return dict(json.loads(reply.read()))
-        except URLError:
-            return {}
+        with suppress(URLError, ValueError):  # It is not there yet, or not complete.
+            for info in runtime.glob("jpserver-*.json"):
+                url = json.loads(info.read_text())["url"]
+                with urlopen(f"{url}api/contents/tutorial.ipynb?token=a-token", timeout=5) as reply:
+                    return dict(json.loads(reply.read()))
+        return {}
 
     try:
         assert until(tutorial)["type"] == "notebook"
