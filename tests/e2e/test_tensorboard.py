@@ -34,6 +34,7 @@ def lab(home: Home, tmp_path: Path) -> Iterator[Lab]:
     started.stop()
 
 
+@pytest.mark.slow("browser")
 def test_button_starts_tensorboard_and_a_tab_shows_the_scalar(lab: Lab, page: Page, home: Home, tmp_path: Path) -> None:
     (tmp_path / "steps").write_text("3")
     command = f"{sys.executable} train.py {tmp_path}"

@@ -341,6 +341,7 @@ def test_error_with_a_status_of_success_is_an_error(cos: TiOne, tmp_path: Path) 
             storage.put(b"1", f"cos://{cos.bucket}/a")
 
 
+@pytest.mark.slow("waits")
 def test_damaged_upload_is_repeated(cos: TiOne, tmp_path: Path) -> None:
     with answering() as server:
         storage = storage_at(cos, server.url, tmp_path)
@@ -350,6 +351,7 @@ def test_damaged_upload_is_repeated(cos: TiOne, tmp_path: Path) -> None:
         assert len(server.seen) == 6
 
 
+@pytest.mark.slow("waits")
 def test_unreachable_endpoint_is_named(cos: TiOne, tmp_path: Path) -> None:
     with pytest.raises(Unreachable, match=r"No response from 127\.0\.0\.1:9.*cos_endpoint"):
         storage_at(cos, "http://127.0.0.1:9", tmp_path).list(f"cos://{cos.bucket}/")

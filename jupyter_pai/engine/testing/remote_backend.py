@@ -93,7 +93,7 @@ class RemoteBackendPromises(LostReplyPromises):
     ) -> None:
         expected = "".join(f"line {n}\n" for n in range(2500)).encode()
         # The times of the lines differ, for platforms that list them by time.
-        command = 'n=0; while [ $n -lt 2500 ]; do echo "line $n"; n=$((n+1)); [ $((n % 500)) -ne 0 ] || sleep 1; done'
+        command = 'n=0; while [ $n -lt 2500 ]; do echo "line $n"; n=$((n+1)); [ $((n % 1000)) -ne 0 ] || sleep 1; done'
         job, remote_id, _report = await bench.finish(command)
         for size in (100, 1000, 2000):
             with small_pages(size):

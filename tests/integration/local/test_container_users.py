@@ -45,6 +45,7 @@ def run(ordinary_user: OrdinaryUser) -> Iterator[Run]:
     ordinary_user.run("chmod", "-R", "u+rwX", place)
 
 
+@pytest.mark.slow("containers")
 def test_podman_without_subordinate_ids_maps_root_to_the_user(ordinary_user: OrdinaryUser, run: Run) -> None:
     options = ["--image", containers.IMAGE, "--container", "podman", "--command", "id -u; echo 1 > $PAI_OUTPUT_MODEL/m"]
     done = run(ordinary_user.python, "-m", "jupyter_pai", "submit", *options, "--wait", "--json")

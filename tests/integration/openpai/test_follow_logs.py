@@ -117,6 +117,7 @@ def test_log_goes_on_through_a_rotation(server: OpenPai, home: Home, share: Path
     follow(home, story)
 
 
+@pytest.mark.slow("waits", first=1)
 @pytest.mark.parametrize("line", ["line $n", "the same"])
 def test_no_byte_is_lost_or_repeated_when_the_log_is_rotated_between_two_reads(
     server: OpenPai, home: Home, share: Path, line: str

@@ -54,6 +54,7 @@ def test_submit_whose_reply_fails_is_repeated(engine: EmbeddedClient, server: Op
     assert ended(server, job).state == "SUCCEEDED"
 
 
+@pytest.mark.slow("waits")
 def test_server_that_always_fails_is_quoted(engine: EmbeddedClient, server: OpenPai) -> None:
     server.faults.add("500", "rest:submit", message="the disk of etcd is full")
     with pytest.raises(PaiError, match="the disk of etcd is full"):

@@ -290,6 +290,7 @@ def test_refused_list_of_quotas_hides_quotas_only(pai: StandIn, engine: Embedded
         engine.call("instances", profile="pai", quotas_only=True)
 
 
+@pytest.mark.slow("waits")
 def test_unanswered_list_of_quotas_is_an_error(pai: StandIn, engine: EmbeddedClient) -> None:
     pai.faults.add("500", "paistudio:ListQuotas")
     with pytest.raises(BackendError, match="ListQuotas"):

@@ -77,6 +77,7 @@ def test_removed_job_is_lost_and_not_read_again(
     assert f"The log of {job['id']} is incomplete: The platform no longer has the job." in followed.stderr
 
 
+@pytest.mark.slow("waits")
 def test_recurring_error_of_a_platform_is_logged_once(
     engine: EmbeddedClient, pai: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:

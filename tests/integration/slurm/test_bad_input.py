@@ -133,6 +133,7 @@ def test_commands_that_are_missing(
     assert findings["lab: commands"]["text"] == "The command `sbatch` was not found on this machine."
 
 
+@pytest.mark.slow("cluster")
 def test_controller_that_is_away(own_lab: SlurmCluster, engine: EmbeddedClient) -> None:
     own_lab.kill("ctld", signal.SIGTERM)
     error = refusal(engine)

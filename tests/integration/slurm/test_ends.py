@@ -13,6 +13,7 @@ from ...conftest import PATIENCE, submit, until
 from ...support.slurm import SlurmCluster
 
 
+@pytest.mark.slow("waits")
 def test_time_limit(lab: SlurmCluster, engine: EmbeddedClient) -> None:
     job = submit(engine, "echo up; sleep 1000", max_run_time=60)
     until(lambda: job.status == "running")

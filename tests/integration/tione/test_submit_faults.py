@@ -47,6 +47,7 @@ def test_submit_whose_request_fails_is_repeated(engine: EmbeddedClient, tione: T
     assert ended(tione, job).status == "SUCCEED"
 
 
+@pytest.mark.slow("waits", first=1)
 @pytest.mark.parametrize("code", ["", "InternalError"])
 def test_task_whose_search_fails_as_well_is_found_later(engine: EmbeddedClient, tione: TiOne, code: str) -> None:
     """The reply is lost, and lists fail for longer than one search is repeated."""

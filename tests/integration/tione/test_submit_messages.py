@@ -169,6 +169,7 @@ def test_name_of_another_task_is_taken(engine: EmbeddedClient, tione: TiOne) -> 
     assert tione.count("CreateTrainingTask") == 1
 
 
+@pytest.mark.slow("waits")
 def test_platform_that_fails_is_named(engine: EmbeddedClient, tione: TiOne) -> None:
     tione.faults.add("refused", "tione:CreateTrainingTask", code="InternalError", message="no node answers")
     error = refusal(engine)
