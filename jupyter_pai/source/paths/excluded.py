@@ -10,7 +10,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 
-from ...core.i18n import _
+from ...core.i18n import _, join
 from ...core.text import show_size
 from ...jobs.spec import JobSpec
 from ...jobs.state_dir import ExcludedPath
@@ -78,8 +78,8 @@ def questions(manifest: Manifest, spec: JobSpec, modules: Iterable[Module], take
     for text in named_paths.in_job(spec, modules):
         if len(found) < _MOST_NAMED and (path := search.find(text)) and path.path not in found:
             question = _("The code names `{path}` ({place}), which is excluded ({why}).")
-            found[path.path] = question.format(path=text.text, place=text.shown_place, why=path.why)
-            found[path.path] += " " + fixes(path, manifest.folder, search.relative(text), taken)
+            asked = question.format(path=text.text, place=text.shown_place, why=path.why)
+            found[path.path] = join(" ", [asked, fixes(path, manifest.folder, search.relative(text), taken)])
     return tuple(found.values())
 
 

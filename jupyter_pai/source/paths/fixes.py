@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from itertools import chain, count
 
-from ...core.i18n import _
+from ...core.i18n import _, join
 from ...jobs.state_dir import ExcludedPath
 from .. import ignore
 
@@ -23,7 +23,7 @@ def fixes(excluded: ExcludedPath, folder: str, named: str, taken: set[str]) -> s
         return include
     word = shlex.quote(f"{channel_name(path, taken)}={path}")
     given = _("To pass it as an input: --input {word}.").format(word=word)
-    return f"{include} {given}" if include else given
+    return join(" ", [include, given]) if include else given
 
 
 def link_options(paths: Iterable[str], folder: str) -> str:

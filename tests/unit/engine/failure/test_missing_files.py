@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from jupyter_pai.core.i18n import Message
 from jupyter_pai.engine.failure.diagnose import diagnose
 from jupyter_pai.jobs.spec import JobSpec, Source
 from jupyter_pai.jobs.state_dir import ExcludedPath, JobFolder, Packing
@@ -65,7 +66,8 @@ def test_file_that_an_input_has_is_named_with_its_place(failed: JobFolder, error
 def test_excluded_file_is_named_with_its_rule(failed: JobFolder, error: str) -> None:
     reason, fix = diagnose(1, error.format(path="raw/y.csv"), failed)
     assert reason == "File `raw/y.csv` not found: it was excluded (--exclude: raw)."
-    assert fix.startswith("To include it, omit --exclude raw.")
+    assert fix.startswith("To include it, omit --exclude raw. To pass it as an input: --input raw=")
+    assert isinstance(fix, Message), "it is stored, and shown in the language of its reader"
 
 
 @pytest.mark.parametrize("error", PROGRAMS)
