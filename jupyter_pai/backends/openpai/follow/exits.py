@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ....core.i18n import N_, _
+from ....core.i18n import N_, _, join
 from ..names import RETRIED
 
 __all__ = ["STOPPED", "Cause", "cause_of", "command_code", "is_stop", "never_ran", "number"]
@@ -85,7 +85,7 @@ def cause_of(result: Mapping[str, Any]) -> Cause:
     about, fix = _of_spec(code, spec) if spec else _of_code(code)
     if _is_command(code, number(runtime.get("originUserExitCode"))):
         return Cause(last, fix, is_general=True)
-    return Cause(" ".join(filter(None, [about, last])), fix)
+    return Cause(join(" ", filter(None, [about, last])), fix)
 
 
 def _is_command(code: int | None, original: int | None) -> bool:
