@@ -51,7 +51,7 @@ def lab() -> Iterator[Lab]:
     ):
         server.add_user(USER, PASSWORD)
         home.create()
-        write_profile(server)
+        write_profile(server, requests_per_second=8)
         with closing(EmbeddedClient()) as engine:
             log_in(engine)
         yield Lab(server, home)

@@ -66,7 +66,7 @@ def lab() -> Iterator[Lab]:
     ):
         use_key(patch, running)
         home.create()
-        write_profile(running)
+        write_profile(running, requests_per_second=10)
         yield Lab(running, home)
 
 
@@ -153,7 +153,7 @@ def submit_memory() -> Iterator[Row]:
         pytest.MonkeyPatch.context() as patch,
     ):
         use_key(patch, running)
-        with server(lambda _home: write_profile(running)) as jupyter:
+        with server(lambda _home: write_profile(running, requests_per_second=10)) as jupyter:
             added = [printed_in_kernel(jupyter, MEMORY) for _n in range(SUBMITS)]
     most = statistics.median(added)
     result = f"{most:.1f} MB"

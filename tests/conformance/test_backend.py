@@ -55,7 +55,7 @@ class TestPai(RemoteBackendPromises):
     def keys(self, platform: StandIn, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         for name, value in platform.environment().items():
             monkeypatch.setenv(name, value)
-        places = {"default_image": IMAGE, "default_instance_type": "ecs.c6.large"}
+        places = {"default_image": IMAGE, "default_instance_type": "ecs.c6.large", "requests_per_second": 100}
         return {"backend": "pai", **places, **platform.settings()}
 
     @pytest.fixture
@@ -76,7 +76,7 @@ class TestDlc(RemoteBackendPromises):
     def keys(self, platform: StandIn, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         for name, value in platform.environment().items():
             monkeypatch.setenv(name, value)
-        places = {"default_image": IMAGE, "default_instance_type": "ecs.c6.large"}
+        places = {"default_image": IMAGE, "default_instance_type": "ecs.c6.large", "requests_per_second": 100}
         return {"backend": "dlc", **places, **platform.settings()}
 
     @pytest.fixture
@@ -132,7 +132,8 @@ class TestOpenPai(RemoteBackendPromises):
     @pytest.fixture
     def keys(self, site: OpenPai, home: Home) -> dict[str, Any]:
         storage = {"storage": "nfs", "mounts": site.settings.storages, "default_image": "python:3.11"}
-        keys = {"backend": "openpai", "endpoint": site.url, "allow_http": True, **storage}
+        places = {"endpoint": site.url, "allow_http": True, "requests_per_second": 100}
+        keys = {"backend": "openpai", **places, **storage}
         # The login of another profile, as the settings of this one are written later.
         profiles = Profiles(home)
         profiles.edit("other", keys)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from ...cloud.http import Call, Retries, Transport
+from ...cloud.http import Call, Refusal, Retries, Transport
 from ...config.credentials import own_credentials
 from ...core.errors import CredentialsError, SettingsError
 from ...core.i18n import _
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["OpenPaiClient", "check_encryption", "is_usable"]
 
-# Requests per second. The server's own limits, by default: 600 requests and 60 lists of jobs per minute.
-_PACE, _LIST_PACE = 8.0, 0.8
+# The part of the requests that may be lists of jobs: the server accepts 60 of 600 per minute by default.
+_LISTS = 0.1
 _RETRIES = Retries()
 # The node of a log may be gone, and the next poll asks again.
 _LOG_RETRIES = Retries(attempts=3)
@@ -150,8 +150,7 @@ class OpenPaiClient:
         else:  # Without the gateway, the log manager of the node has the rest of the path.
             url = "http://" + uri.removeprefix("/log-manager/")
         headers = {"range": f"bytes={first}-{last}", "accept": "*/*"}
-        transport = Transport(self._account(site), _accept_log, _PACE, self.settings.ca_file)
-        return await transport.fetch(Call("GET", url, headers=headers, retries=_LOG_RETRIES))
+        return await self._transport(site, _accept_log).fetch(Call("GET", url, headers=headers, retries=_LOG_RETRIES))
 
     async def _send(
         self,
@@ -171,13 +170,14 @@ class OpenPaiClient:
         text = urlencode({name: value for name, value in (query or {}).items() if value is not None}, quote_via=quote)
         url = f"{site.rest}/api/v2{path}" + (f"?{text}" if text else "")
         headers = {"content-type": kind} if kind else {}
-        pace = _LIST_PACE if action == "jobs" else 0
+        pace = _LISTS * self.settings.requests_per_second if action == "jobs" else 0
         call = Call(method, url, self._auth, body, headers, repeat, retries, action, pace)
-        transport = Transport(self._account(site), read_reply, _PACE, self.settings.ca_file)
+        transport = self._transport(site, read_reply)
         return (await transport.fetch(call)).text if as_text else await transport.send(call)
 
-    def _account(self, site: Site) -> str:
-        return f"openpai {site.rest} {self.settings.own_credentials}"
+    def _transport(self, site: Site, read: Callable[[httpx.Response], Refusal | None]) -> Transport:
+        account = f"openpai {site.rest} {self.settings.own_credentials}"
+        return Transport(account, read, self.settings.requests_per_second, self.settings.ca_file)
 
     async def _auth(self) -> Callable[[httpx.Request], httpx.Request]:
         token = (await self.credentials()).token.get_secret_value()

@@ -60,8 +60,8 @@ async def _session(settings: OpenPaiSettings, site: Site, login: OpenPaiLogin) -
     call = Call(
         "POST", f"{site.rest}/api/v2/authn/basic/login", None, body, {"content-type": "application/json"}
     )  # fmt: skip
-    reply = await Transport(f"openpai {site.rest}", _read_login, 10, settings.ca_file).send(call)
-    return _token(reply)
+    transport = Transport(f"openpai {site.rest}", _read_login, settings.requests_per_second, settings.ca_file)
+    return _token(await transport.send(call))
 
 
 def _read_login(response: httpx.Response) -> Refusal | None:

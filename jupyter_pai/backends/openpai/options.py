@@ -74,6 +74,12 @@ class OpenPaiSettings(KeptFilesSettings, HdfsSettings):
         title=N_("Maximum run time"),
         description=N_("Seconds after which a job is stopped. Default: no limit."),
     )
+    requests_per_second: float = Field(
+        8,
+        gt=0,
+        title=N_("Requests per second"),
+        description=N_("Maximum request rate, of which a tenth are lists of jobs. The cluster accepts 10 by default."),
+    )
 
     @field_validator("endpoint")
     @classmethod

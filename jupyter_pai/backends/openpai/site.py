@@ -152,7 +152,7 @@ async def _info(rest: str, settings: OpenPaiSettings) -> dict[str, Any] | None:
 
 async def _get(url: str, settings: OpenPaiSettings) -> httpx.Response:
     """Return a response; after a failure of one that was connected, try again."""
-    transport = Transport(f"openpai {settings.endpoint}", _read, 10, settings.ca_file)
+    transport = Transport(f"openpai {settings.endpoint}", _read, settings.requests_per_second, settings.ca_file)
     for attempt in range(_ATTEMPTS):
         try:
             return await transport.fetch(Call("GET", url, retries=_PROBE))

@@ -25,5 +25,4 @@ def pai(platform: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> Stand
 
 def write_profile(platform: StandIn, **more: object) -> None:
     """Write the settings of a user."""
-    keys = {"backend": "dlc", "default_image": IMAGE, "requests_per_second": 100}
-    pai_jobs.write_profile(platform, "dlc", **keys | more)
+    pai_jobs.write_profile(platform, "dlc", **{"backend": "dlc", **more})

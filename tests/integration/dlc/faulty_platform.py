@@ -7,14 +7,12 @@ from jupyter_pai.client.embedded import EmbeddedClient
 
 from ...fakes.alibaba import StandIn
 from ...support import faulty_submits
-from .conftest import write_profile
 
 __all__ = ["submit_and_follow"]
 
 
 def submit_and_follow(pai: StandIn, engine: EmbeddedClient, jobs: int, delays: int) -> str:
     """Submit jobs with faults, and return a summary: `support.faulty_submits`."""
-    write_profile(pai, requests_per_second=200)
 
     def made() -> list[str]:
         return [job["request"]["Settings"]["Tags"][JOB_LABEL] for job in pai.dlc.jobs if "Settings" in job["request"]]

@@ -26,8 +26,10 @@ PROFILE = "lab"
 
 
 def write_profile(server: OpenPai, **more: object) -> None:
-    """Write the settings of a user, with the default profile `lab`. An earlier login is dropped."""
-    keys: dict[str, object] = {"backend": "openpai", "endpoint": server.url, "allow_http": True, **more}
+    """Write the settings of a user, with the default profile `lab`. An earlier login is dropped. Few tests are about
+    the rate of requests: the others do not wait for it."""
+    places = {"endpoint": server.url, "allow_http": True, "requests_per_second": 100}
+    keys: dict[str, object] = {"backend": "openpai", **places, **more}
     tables = {name: value for name, value in keys.items() if isinstance(value, dict)}
     lines = [f"{name} = {json.dumps(value)}" for name, value in keys.items() if name not in tables]
     for table, values in tables.items():

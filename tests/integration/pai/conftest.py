@@ -32,12 +32,14 @@ def pai(platform: StandIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> Itera
 
 
 def write_profile(platform: StandIn, profile: str = "pai", **more: object) -> None:
-    """Write the settings of a user with this profile."""
+    """Write the settings of a user with this profile. Few tests are about the rate of requests: the others do not wait
+    for it."""
     keys = {
         "backend": "pai",
         **platform.settings(),
         "default_image": IMAGE,
         "default_instance_type": "ecs.c6.large",
+        "requests_per_second": 100,
         **more,
     }
     lines = "\n".join(f"{name} = {json.dumps(value)}" for name, value in keys.items())

@@ -11,7 +11,6 @@ from jupyter_pai.client.embedded import EmbeddedClient
 from ...conftest import submit
 from ...fakes.alibaba import StandIn
 from ...support import faulty_submits
-from .conftest import write_profile
 
 __all__ = ["OPTIONAL", "submit_and_follow", "submit_in_turn", "submit_with_lost_replies"]
 
@@ -21,7 +20,6 @@ OPTIONAL = ("ListTrainingJobInstanceMetrics", "ListTrainingJobEvents", "ListTrai
 
 def submit_and_follow(pai: StandIn, engine: EmbeddedClient, jobs: int, delays: int) -> str:
     """Submit jobs with faults, and return a summary: `support.faulty_submits`."""
-    write_profile(pai, requests_per_second=200)
 
     def made() -> list[str]:
         return [job["labels"][JOB_LABEL] for job in pai.jobs if JOB_LABEL in job["labels"]]
@@ -32,7 +30,6 @@ def submit_and_follow(pai: StandIn, engine: EmbeddedClient, jobs: int, delays: i
 def submit_with_lost_replies(pai: StandIn, engine: EmbeddedClient, jobs: int, lag: float) -> str:
     """Submit jobs, eight at a time, while half of the replies are lost and lists lag some seconds. Each submit creates
     one job. Return a summary."""
-    write_profile(pai, requests_per_second=200)
     before = {job["id"] for job in pai.jobs}
     pai.set_list_lag(lag)
     pai.faults.add("lost", "paistudio:CreateTrainingJob", probability=0.5)
@@ -50,7 +47,6 @@ def submit_with_lost_replies(pai: StandIn, engine: EmbeddedClient, jobs: int, la
 def submit_in_turn(pai: StandIn, engine: EmbeddedClient, jobs: int) -> tuple[str, float]:
     """Submit jobs one after another while one request of ten fails, so that no later job shows that a list is complete.
     Each submit creates one job. Return a summary, and the seconds of the longest submit."""
-    write_profile(pai, requests_per_second=200)
     before = {job["id"] for job in pai.jobs}
     for number, kind in enumerate(("500", "reset"), 1):  # Those that leave it open whether there is a job.
         pai.faults.add(kind, "paistudio:CreateTrainingJob", count=1, after=jobs * number // 3)

@@ -17,7 +17,6 @@ from jupyter_pai.jobs.store.store import Store
 
 from ...conftest import until
 from ...fakes.alibaba import StandIn
-from .conftest import write_profile
 
 JOBS, PAGE = 1_000, 100
 
@@ -65,7 +64,6 @@ def test_polling_a_thousand_jobs_takes_ten_requests(pai: StandIn, home: Home) ->
 
 
 def test_imported_jobs_are_polled_in_lists(pai: StandIn, home: Home) -> None:
-    write_profile(pai, requests_per_second=200)
     theirs = pai.add_jobs(40, WorkspaceId=pai.workspace_id)
     with closing(EmbeddedClient()) as engine:
 

@@ -32,6 +32,7 @@ def write_profile(server: TiOne, **more: object) -> None:
         **server.profile(),
         "default_image": IMAGE,
         "default_instance_type": INSTANCE_TYPE,
+        "requests_per_second": 20,
         **more,
     }
     lines = "\n".join(f"{name} = {json.dumps(value)}" for name, value in keys.items() if value is not None)

@@ -14,15 +14,9 @@ from jupyter_pai.jobs.state_dir import Home
 
 from ...fakes.tione import TiOne
 from ...fakes.tione_client import Client
-from .conftest import write_profile
 from .followed import Process, follow
 
 _LIST, _DETAIL = "DescribeTrainingTasks", "DescribeTrainingTask"
-
-
-@pytest.fixture(autouse=True)
-def _fast_profile(tione: TiOne) -> None:
-    write_profile(tione, requests_per_second=20)
 
 
 def added(server: TiOne, count: int = 1, **fields: Any) -> list[str]:

@@ -11,15 +11,9 @@ from jupyter_pai.core.errors import BackendError, PaiError, Refused
 from jupyter_pai.jobs.state_dir import Home
 
 from ...fakes.tione import TiOne
-from .conftest import write_profile
 from .followed import Log, Process, follow
 
 _YESTERDAY = 86_400
-
-
-@pytest.fixture(autouse=True)
-def _fast_profile(tione: TiOne) -> None:
-    write_profile(tione, requests_per_second=20)
 
 
 def lines(first: int, last: int, text: str = "line") -> bytes:

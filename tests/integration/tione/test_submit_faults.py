@@ -11,13 +11,10 @@ from jupyter_pai.core.errors import PaiError
 
 from ...fakes.tione import TiOne
 from ...support.faulty_submits import submit_and_follow
-from .conftest import write_profile
 from .jobs import ended, send
 
 
 def check_submits(tione: TiOne, engine: EmbeddedClient, jobs: int, delays: int) -> None:
-    write_profile(tione, requests_per_second=20)
-
     def made() -> list[str]:
         return [task.name.rpartition("-")[2] for task in tione.tasks]
 
