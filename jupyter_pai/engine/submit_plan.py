@@ -39,6 +39,7 @@ from ..source.hyperparameters import Hyperparameter, Module
 from ..source.hyperparameters.discover import Inspection, inspect_modules
 from ..source.pack import Manifest, Packed
 from ..source.paths import beside, excluded
+from ..source.paths.named_paths import in_job
 from ..source.script import needs_ipython
 from .data.inputs import StagingPlan
 from .requests import SubmitRequest
@@ -196,11 +197,12 @@ class SubmitPlan:
         limits = getattr(self.backend.settings, "kept_files", None)
         keeps = limits is None or limits.size > 0
         taken = {*self.spec.inputs}
+        names = [*in_job(self.spec, modules)]
         outside, written = beside.questions(
-            self.spec, modules, taken, keeps=keeps, sees=lambda path: self.backend.sees(path, self.spec)
+            self.spec, modules, names, taken, keeps=keeps, sees=lambda path: self.backend.sees(path, self.spec)
         )
-        named = excluded.questions(manifest, self.spec, modules, taken)
-        return (*named, *outside), written
+        left_out = excluded.questions(manifest, self.spec, names, taken)
+        return (*left_out, *outside), written
 
     def _interpreter(self, script: str) -> str:
         if self.code is None:

@@ -95,21 +95,21 @@ def _leaves(path: str) -> bool:
 def questions(
     spec: JobSpec,
     modules: Sequence[Module],
+    names: Sequence[NamedPath],
     taken: set[str],
     *,
     keeps: bool = True,
     sees: Callable[[str], bool] = lambda path: True,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the questions about paths outside of the packed folder that the code reads, and notes on the ones that it
-    writes and on the ones that an input has. `taken` has the names of inputs, and gets the ones of the questions.
-    `keeps`: files beside the code become outputs. `sees` returns whether the job sees an absolute path of this machine.
-    May block."""
+    writes and on the ones that an input has. `names` are the paths of the job: `in_job`. `taken` has the names of
+    inputs, and gets the ones of the questions. `keeps`: files beside the code become outputs. `sees` returns whether
+    the job sees an absolute path of this machine. May block."""
     folder = spec.source.folder
     if not folder:
         return (), ()
     found: dict[str, _Outside] = {}
     notes: dict[str, str] = {}
-    names = list(named_paths.in_job(spec, modules))
     reads = cache(partial(_reads, spec, modules))
     for one in chain(_outside(spec, names), _modules(spec, modules), _of_machine(names, sees)):
         above = os.path.relpath(one.path, folder)
@@ -237,7 +237,8 @@ def _outside(spec: JobSpec, names: Iterable[NamedPath]) -> Iterator[_Outside]:
         starts = places if name.base is None else [name.base]
         paths = [posixpath.normpath(posixpath.join(place, text)) for place in starts]
         if all(map(_leaves, paths)):
-            yield _Outside(name, path_outside(spec, paths[0], "" if changed or name.base is not None else text))
+            by_script = not changed and name.base is None
+            yield _Outside(name, path_outside(spec, paths[0], text if by_script else ""))
 
 
 def path_outside(spec: JobSpec, path: str, text: str) -> str:

@@ -15,9 +15,7 @@ from ...core.text import show_size
 from ...jobs.spec import JobSpec
 from ...jobs.state_dir import ExcludedPath
 from .. import ignore
-from ..hyperparameters.syntax import Module
 from ..pack import Manifest
-from . import named_paths
 from .beside import working_folder
 from .fixes import fixes
 from .named_paths import NamedPath
@@ -67,15 +65,14 @@ def _measure(path: str, budget: int) -> tuple[int, int]:
     return size, count
 
 
-def questions(manifest: Manifest, spec: JobSpec, modules: Iterable[Module], taken: set[str]) -> tuple[str, ...]:
-    """Return a question for each of the first excluded paths that the code reads: by its modules, command or shell
-    script, a configuration file, or the value of a hyperparameter. `taken` has the names of inputs, and gets the ones
-    of the questions. May block."""
+def questions(manifest: Manifest, spec: JobSpec, names: Iterable[NamedPath], taken: set[str]) -> tuple[str, ...]:
+    """Return a question for each of the first excluded paths that a job reads. `names` are its paths: `in_job`. `taken`
+    has the names of inputs, and gets the ones of the questions. May block."""
     search = _Search(manifest, working_folder(spec))
     if not search.excluded:
         return ()
     found: dict[str, str] = {}
-    for text in named_paths.in_job(spec, modules):
+    for text in names:
         if len(found) < _MOST_NAMED and (path := search.find(text)) and path.path not in found:
             question = _("The code names `{path}` ({place}), which is excluded ({why}).")
             asked = question.format(path=text.text, place=text.shown_place, why=path.why)

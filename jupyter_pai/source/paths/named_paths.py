@@ -46,7 +46,7 @@ _CURRENT = ("Path.cwd", "pathlib.Path.cwd", "os.getcwd")
 _ABOVE = r"\.\.(?:/[^\s\"'`;&|()<>{}$*?]*)?"
 _ABSOLUTE = r"(?<!:)~?/(?!/)[^\s\"'`;&|()<>{}$*?:,]+"
 _SHELL = re.compile(
-    rf"(?P<write>>\s*[\"']?)?(?:(?<![\w./$}})\"'])|(?<=[\s=<>][\"']))(?P<path>{_ABOVE}|{_ABSOLUTE})(?![\w.])"
+    rf"(?:(?<![\w./$}})\"'])|(?<=[\s=<>][\"']))(?P<path>{_ABOVE}|{_ABSOLUTE})(?![\w.])"
     rf"|dirname\b[^)\n]*\)+\"?/(?P<beside>{_ABOVE})"
     r"|(?<![\w./$}\-])(?P<file>\w[\w./-]*\.\w+)"
 )
@@ -174,7 +174,7 @@ def _in_shell(text: str, file: str = "") -> Iterator[NamedPath]:
         place = _("{file}, line {line}").format(file=file, line=number) if file else _("command")
         for match in _SHELL.finditer(line):
             before = line[: match.start()]
-            names = ("write",) if match["write"] or before.rstrip(" \"'").endswith(">") else _around(before)
+            names = ("write",) if before.rstrip(" \"'").endswith(">") else _around(before)
             base = posixpath.dirname(file) if match["beside"] else None
             yield NamedPath(match["path"] or match["beside"] or match["file"], place, names, base)
 

@@ -13,7 +13,7 @@ import pytest
 from jupyter_pai.jobs.spec import JobSpec, Source
 from jupyter_pai.source import notebook, pack, script
 from jupyter_pai.source.hyperparameters.discover import inspect_modules
-from jupyter_pai.source.paths import beside, excluded
+from jupyter_pai.source.paths import beside, excluded, named_paths
 
 
 @pytest.fixture
@@ -31,8 +31,13 @@ def spec_of(folder: Path, code: str, entry: str = "train.py", **fields: Any) -> 
     return JobSpec(name="a", entry_point=entry, **{"source": Source(folder=str(folder)), **fields})
 
 
+def about(spec: JobSpec, taken: set[str], **more: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    modules = inspect_modules(spec)[1]
+    return beside.questions(spec, modules, [*named_paths.in_job(spec, modules)], taken, **more)
+
+
 def questions_on(spec: JobSpec, *, keeps: bool = True) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    return beside.questions(spec, inspect_modules(spec)[1], {*spec.inputs}, keeps=keeps)
+    return about(spec, {*spec.inputs}, keeps=keeps)
 
 
 def asked(spec: JobSpec) -> list[str]:
@@ -228,8 +233,7 @@ def test_path_that_only_this_machine_has_is_asked_about(
     monkeypatch.setenv("HOME", str(user_data))
     path = path.format(root=user_data)
     spec = spec_of(zoo, code.format(root=user_data))
-    modules = inspect_modules(spec)[1]
-    (question,), notes = beside.questions(spec, modules, set(), sees=lambda place: False)
+    (question,), notes = about(spec, set(), sees=lambda place: False)
     place = question.partition("(")[2].partition(")")[0]
     text = f"The code names `{path}` ({place}), a path of this machine that the job does not have."
     match = re.fullmatch(
@@ -239,7 +243,7 @@ def test_path_that_only_this_machine_has_is_asked_about(
     assert match
     assert (notes, asked(spec)) == ((), [])
     given = spec.model_copy(update={"inputs": {match[1]: match[2]}})
-    questions, (note,) = beside.questions(given, modules, set(), sees=lambda place: False)
+    questions, (note,) = about(given, set(), sees=lambda place: False)
     assert (questions, note.startswith(f"{text} The job has it as the input `{match[1]}`.")) == ((), True)
 
 
@@ -266,16 +270,16 @@ def test_path_of_this_machine_in_a_command_or_a_shell_script_is_asked_about(
     monkeypatch.setenv("HOME", str(user_data))
     text, path = text.format(root=user_data), path.format(root=user_data)
     for spec, place in ((spec_of(zoo, "", command=text), "command"), (spec_of(zoo, text, "a.sh"), "a.sh, line 1")):
-        questions, _notes = beside.questions(spec, (), set(), sees=lambda place: False)
+        questions, _notes = about(spec, set(), sees=lambda place: False)
         start = f"The code names `{path}` ({place}), a path of this machine that the job does not have."
         assert [question[: len(start)] for question in questions] == [start] * bool(path)
-        assert beside.questions(spec, (), set())[0] == ()
+        assert about(spec, set())[0] == ()
 
 
 def test_path_of_this_machine_in_a_configuration_file_is_asked_about(zoo: Path, user_data: Path) -> None:
     (zoo / "own.yaml").write_text(f"data: {user_data}/README.md\noutput_dir: {user_data}/docs\nshell: /bin/sh\n")
     spec = spec_of(zoo, "open('own.yaml')")
-    (question,), _notes = beside.questions(spec, inspect_modules(spec)[1], set(), sees=lambda place: False)
+    (question,), _notes = about(spec, set(), sees=lambda place: False)
     assert f"`{user_data}/README.md` (own.yaml, line 1)" in question
 
 
@@ -286,7 +290,7 @@ def test_paths_of_the_system_are_not_asked_about(zoo: Path, user_data: Path, mon
     code += f"\nimport os\nos.path.exists('{user_data}/README.md')\nopen('{user_data}/README.md', 'w')\n"
     data = f"{user_data}/x.csv"
     spec = spec_of(zoo, code, hyperparameters={"data": data}, args=(f"--out={data}",))
-    questions, _notes = beside.questions(spec, inspect_modules(spec)[1], set(), sees=lambda place: False)
+    questions, _notes = about(spec, set(), sees=lambda place: False)
     assert [one.split("(")[1].split(")")[0] for one in questions] == ["hyperparameter `data`"]
 
 
@@ -416,8 +420,10 @@ def test_inputs_that_fixes_add_have_different_names(folder: Path) -> None:
     spec = spec_of(folder / "work", code, inputs={"data": "/elsewhere"})
     modules = inspect_modules(spec)[1]
     taken = {*spec.inputs}
-    outside, _notes = beside.questions(spec, modules, taken)
-    named = excluded.questions(pack.scan(spec.source, 10**9), spec, modules, taken)
+    outside, _notes = about(spec, taken)
+    named = excluded.questions(
+        pack.scan(spec.source, 10**9), spec, named_paths.in_job(spec, modules), taken
+    )
     words = re.findall(r"--input (\S+)\.", " ".join((*outside, *named)))
     paths = {"data_2": "b/data", "data_3": "a/data", "data_4": "work/more/data", "data_5": "work/data"}
     assert words == [f"{name}={folder}/{path}" for name, path in paths.items()]

@@ -9,7 +9,7 @@ import pytest
 from jupyter_pai.jobs.spec import JobSpec, Source
 from jupyter_pai.source import pack
 from jupyter_pai.source.hyperparameters.discover import inspect_modules
-from jupyter_pai.source.paths import excluded
+from jupyter_pai.source.paths import excluded, named_paths
 
 DATA = {"data/train.csv": "1,2", "outputs/old.txt": "old", "weights.bin": "w" * 100, "config.yaml": "lr: 1"}
 
@@ -26,10 +26,14 @@ def spec_of(folder: Path, **hyperparameters: str) -> JobSpec:
     return JobSpec(name="a", entry_point="train.py", source=source, hyperparameters=hyperparameters)
 
 
+def about(manifest: pack.Manifest, spec: JobSpec) -> tuple[str, ...]:
+    return excluded.questions(manifest, spec, named_paths.in_job(spec, inspect_modules(spec)[1]), set())
+
+
 def asked(folder: Path, code: str, ignored: str = "data/\noutputs/\n*.bin\n", **hyperparameters: str) -> list[str]:
     manifest = project(folder, code, ignored)
     spec = spec_of(folder, **hyperparameters)
-    questions = excluded.questions(manifest, spec, inspect_modules(spec)[1], set())
+    questions = about(manifest, spec)
     return [question.split("`")[1] for question in questions]
 
 
@@ -70,9 +74,9 @@ def test_command_or_shell_script_that_reads_an_excluded_path_is_asked_about(
 ) -> None:
     manifest = project(folder, "", **{"a.sh": text})
     spec = spec_of(folder)
-    command = excluded.questions(manifest, spec.model_copy(update={"command": text}), (), set())
+    command = about(manifest, spec.model_copy(update={"command": text}))
     assert [question.split("(")[1].split(")")[0] for question in command] == ["command"] * asked_about
-    shell = excluded.questions(manifest, spec.model_copy(update={"entry_point": "a.sh"}), (), set())
+    shell = about(manifest, spec.model_copy(update={"entry_point": "a.sh"}))
     assert [question.split("(")[1].split(")")[0] for question in shell] == ["a.sh, line 1"] * asked_about
 
 
@@ -90,14 +94,14 @@ CONFIGURED = "import yaml\nyaml.safe_load(open('config.yaml'))"
 )
 def test_path_in_a_configuration_file_that_the_code_reads_is_asked_about(folder: Path, text: str) -> None:
     manifest = project(folder, CONFIGURED, **{"config.yaml": text, "unread.yaml": "data: weights.bin/x"})
-    (question,) = excluded.questions(manifest, spec_of(folder), inspect_modules(spec_of(folder))[1], set())
+    (question,) = about(manifest, spec_of(folder))
     assert "`data/train.csv` (config.yaml, line " in question
 
 
 @pytest.mark.parametrize("text", ["out: data/new", "data: 3", " " * 100_000 + "[", "a" * 100_000, "\0: data/train.csv"])
 def test_results_and_other_texts_in_a_configuration_file_are_not_asked_about(folder: Path, text: str) -> None:
     manifest = project(folder, CONFIGURED, **{"config.yaml": text})
-    assert excluded.questions(manifest, spec_of(folder), inspect_modules(spec_of(folder))[1], set()) == ()
+    assert about(manifest, spec_of(folder)) == ()
 
 
 @pytest.mark.parametrize(
@@ -138,7 +142,7 @@ def test_folder_of_which_all_files_are_excluded_is_asked_about(folder: Path) -> 
 def test_question_names_place_rule_and_both_fixes(folder: Path) -> None:
     manifest = project(folder, "\nopen('data/train.csv')")
     spec = JobSpec(name="a", entry_point="train.py", source=Source(folder=str(folder)))
-    (question,) = excluded.questions(manifest, spec, inspect_modules(spec)[1], set())
+    (question,) = about(manifest, spec)
     assert question == (
         "The code names `data/train.csv` (train.py, line 2), which is excluded (.gitignore: data/). "
         f"To include it, add the line `!data/` to {folder}/.paiignore. "
