@@ -33,7 +33,7 @@ from jupyter_pai.jobs.state_dir import Home
 from .fakes.alibaba import StandIn, stand_in
 from .fakes.webhdfs import WebHdfsServer, web_hdfs
 from .support import forked_commands, own_environments
-from .support.waiting import PATIENCE as PATIENCE, until as until
+from .support.waiting import PATIENCE as PATIENCE, QUICK, until as until
 
 if TYPE_CHECKING:
     from .support.slurm import SlurmCluster
@@ -223,7 +223,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def engine(home: Home, system_path: Path) -> Iterator[EmbeddedClient]:
     """An engine that runs in this process."""
-    client = EmbeddedClient(system_file=system_path)
+    client = EmbeddedClient(QUICK, system_path)
     yield client
     client.close()
 

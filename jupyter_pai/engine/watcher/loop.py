@@ -300,7 +300,7 @@ class Watcher:
     def _set_next_poll(self, backend: Backend, watch: WatchedJob, jobs: int) -> None:
         """Schedule the next poll of a job, one of `jobs` that are polled together now."""
         watched, watch.last_poll = self._is_watched(watch), time.monotonic()
-        pace = watch.pace(self.timings.early) if watched else 1
+        pace = self.timings.polls * (watch.pace(self.timings.early) if watched else 1)
         watch.next_poll = watch.last_poll + backend.poll_interval(jobs, watched=watched) * pace
 
     async def _existing(self, backend: Backend, watches: Sequence[WatchedJob]) -> list[WatchedJob]:

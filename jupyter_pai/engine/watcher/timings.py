@@ -19,6 +19,8 @@ class Timings:
     unwatched_max: float = 3.0
     # A poll does not wait longer for jobs with much data; their processing continues in the background.
     poll_patience: float = 0.25
+    # The part of the interval that a backend names for two polls of a remote job.
+    polls: float = 1.0
     # Minimum age of the data of a remote job before a request refreshes it.
     refresh: float = 1.0
     # The longest wait for fresh data of a platform.

@@ -20,6 +20,7 @@ from jupyter_pai.engine.watcher.timings import Timings
 from jupyter_pai.jobs.state_dir import Home
 
 from ...fakes.openpai import OpenPai, openpai
+from ...support.waiting import QUICK
 
 USER, PASSWORD = "me", "pass-of-me"
 PROFILE = "lab"
@@ -87,7 +88,7 @@ def server(tmp_path: Path, home: Home, share: Path, server_settings: dict[str, A
 @pytest.fixture
 def timings() -> Timings:
     """The engine's intervals; parametrize it for others."""
-    return Timings()
+    return QUICK
 
 
 @pytest.fixture

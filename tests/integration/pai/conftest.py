@@ -15,6 +15,7 @@ from jupyter_pai.engine.watcher.timings import Timings
 from jupyter_pai.jobs.state_dir import Home
 
 from ...fakes.alibaba import StandIn
+from ...support.waiting import QUICK
 
 IMAGE = "registry.cn-shanghai.aliyuncs.com/pai-dlc/pytorch-training:1.12-cpu-py39-ubuntu20.04"
 
@@ -51,7 +52,7 @@ def write_profile(platform: StandIn, profile: str = "pai", **more: object) -> No
 @pytest.fixture
 def timings() -> Timings:
     """The engine's intervals; parametrize it for others."""
-    return Timings()
+    return QUICK
 
 
 @pytest.fixture

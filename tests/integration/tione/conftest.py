@@ -18,6 +18,7 @@ from jupyter_pai.engine.watcher.timings import Timings
 from jupyter_pai.jobs.state_dir import Home
 
 from ...fakes.tione import SecretKey, TiOne, tione as running_tione
+from ...support.waiting import QUICK
 
 PROFILE = "tione"
 # An environment of the platform, and an instance type without a GPU.
@@ -78,7 +79,7 @@ def tione(
 @pytest.fixture
 def timings() -> Timings:
     """The engine's intervals; parametrize it for others."""
-    return Timings()
+    return QUICK
 
 
 @pytest.fixture
