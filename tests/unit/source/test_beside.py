@@ -421,9 +421,7 @@ def test_inputs_that_fixes_add_have_different_names(folder: Path) -> None:
     modules = inspect_modules(spec)[1]
     taken = {*spec.inputs}
     outside, _notes = about(spec, taken)
-    named = excluded.questions(
-        pack.scan(spec.source, 10**9), spec, named_paths.in_job(spec, modules), taken
-    )
+    named = excluded.questions(pack.scan(spec.source, 10**9), spec, named_paths.in_job(spec, modules), taken)
     words = re.findall(r"--input (\S+)\.", " ".join((*outside, *named)))
     paths = {"data_2": "b/data", "data_3": "a/data", "data_4": "work/more/data", "data_5": "work/data"}
     assert words == [f"{name}={folder}/{path}" for name, path in paths.items()]
