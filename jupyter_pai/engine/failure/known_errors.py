@@ -294,6 +294,12 @@ _ENDINGS: tuple[tuple[str, str, str], ...] = (
         _NO_FILE,
         _NO_DATA_FIX,
     ),
+    (
+        r"[Rr]ead-only file system(?:: |, \w{1,20} )'(?P<path>[^']{1,500})'|"
+        r"(?:^|[\s:‘'\"])(?P<name>[^\s:‘’'\"]{1,500})[’'\"]?: [Rr]ead-only file system$",
+        N_("Read-only: {path}"),
+        N_("A job cannot change its inputs. Write to PAI_OUTPUT_…, or copy the input into the job's folder first."),
+    ),
 )
 _NEAR = 3
 

@@ -95,6 +95,23 @@ def test_arguments_reach_the_script_unchanged(engine: EmbeddedClient, folder: Pa
     assert job.logs().splitlines() == [repr(["--n", "1", *words]), "--n 1 --lr 0.5 'it'\"'\"'s $HOME' +x=y"]
 
 
+def test_inputs_are_read_only(engine: EmbeddedClient, folder: Path) -> None:
+    for name in ("raw/a.csv", "b.csv"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("data")
+    handle = submit(
+        engine,
+        "cat raw/a.csv $PAI_INPUT_ONE; touch $PAI_INPUT_RAW/new /ml/input/data/one/b.csv /ml/input/data/new; "
+        f"touch {folder}/by-its-own-name; echo x > raw/new",
+        folder,
+        inputs={"raw": f"{folder}/raw", "one": f"{folder}/b.csv"},
+    )
+    assert handle.wait().logs().startswith("datadata")
+    assert sorted(path.name for path in folder.rglob("*")) == ["a.csv", "b.csv", "by-its-own-name", "raw"]
+    assert handle.info["reason"] == "Read-only: raw/new"
+    assert "PAI_OUTPUT_" in handle.info["fix"]
+
+
 def test_older_layout_is_supported(engine: EmbeddedClient, folder: Path) -> None:
     script(folder, "import os, sys; print(os.getcwd(), *sys.argv[1:])", "go.py")
     (folder / "train.csv").write_text("data")

@@ -261,6 +261,12 @@ def test_long_message_keeps_the_location() -> None:
             "Permission denied: /etc/shadow",
             "PAI_OUTPUT",
         ),
+        (
+            1,
+            "OSError: [Errno 30] Read-only file system: '/ml/input/data/a'",
+            "Read-only: /ml/input/data/a",
+            "PAI_OUTPUT_",
+        ),
         (1, "FileNotFoundError: [Errno 2] No such file or directory: 'data/x.csv'", "`data/x.csv`", "--input"),
         (1, "FileNotFoundError: [Errno 2] No such file or directory: '/ml/input/data/t/x'", "/ml/input", "--input"),
         (1, "FileNotFoundError: [Errno 2] No such file or directory: '/home/ada/x.csv'", "/home/ada", "machine"),
@@ -292,6 +298,12 @@ def test_known_exception_has_a_fix(code: int, reply: str, reason: str, fix: str)
         (132, "Illegal instruction\n", "SIGILL", "processor"),
         (1, "cp: cannot create regular file: No space left on device\n", "disk is full", "delete"),
         (126, "sh: 1: ./run.sh: Permission denied\n", "exit code 126", "chmod +x"),
+        (2, "/bin/sh: 1: cannot create raw/s.csv: Read-only file system\n", "Read-only: raw/s.csv", "PAI_OUTPUT_"),
+        (1, "/bin/bash: line 1: raw/s.csv: Read-only file system\n", "Read-only: raw/s.csv", "PAI_OUTPUT_"),
+        (2, "sort: open failed: raw/s.csv: Read-only file system\n", "Read-only: raw/s.csv", "PAI_OUTPUT_"),
+        (1, "cp: cannot create regular file 'raw/s': Read-only file system\n", "Read-only: raw/s", "PAI_OUTPUT_"),
+        (1, "Error: EROFS: read-only file system, open '/ml/input/x'\n", "Read-only: /ml/input/x", "PAI_OUTPUT_"),
+        (1, "panic: open /ml/input/x: read-only file system\n", "Read-only: /ml/input/x", "PAI_OUTPUT_"),
     ],
 )  # fmt: skip
 def test_known_error_without_a_traceback_has_a_fix(code: int, tail: str, reason: str, fix: str) -> None:

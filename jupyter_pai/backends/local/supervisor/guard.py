@@ -39,6 +39,7 @@ class Guard:
             namespaces.subreaper()
             if self.arguments.mode != namespaces.PLAIN:
                 namespaces.private_root(self.arguments.folder, self.arguments.mode)
+                namespaces.protect_inputs()
             wake = process_tree.wake_on(signal.SIGCHLD)
             # Between fork and exec, our own handler would swallow a SIGTERM.
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})

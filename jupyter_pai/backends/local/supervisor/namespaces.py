@@ -22,7 +22,7 @@ import os
 PRIVATE, MOUNTS, PLAIN = "private", "mounts", "plain"
 
 _CLONE_NEWNS, _CLONE_NEWUSER, _CLONE_NEWPID = 0x00020000, 0x10000000, 0x20000000
-_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_REMOUNT, _MS_BIND = 1, 2, 4, 32, 4096
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT, _MS_BIND = 1, 2, 4, 8, 32, 4096
 _MS_REC, _MS_UNBINDABLE, _MS_SLAVE = 1 << 14, 1 << 17, 1 << 19
 _MNT_DETACH = 2
 _PR_SET_CHILD_SUBREAPER = 36
@@ -70,13 +70,37 @@ def private_root(folder: str, mode: str) -> None:
             _bind(f"/{name}", f"{root}/{name}", mode)
     _bind(f"{folder}/ml", f"{root}/ml", mode)
     _lay_out_opt(root, opt_ml_links("usercode" if os.path.isdir(f"{folder}/ml/usercode") else "code"), mode)
-    # Read-only: a new folder in `/` is refused instead of silently lost.
-    _mount(None, root, None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _MS_NOSUID | _MS_NODEV)
+    # A new folder in `/` is refused instead of silently lost.
+    _make_read_only(root)
     os.chdir(root)
     # pivot_root rather than chroot: nested user namespaces (browsers, podman) go on working.
     _check(_libc.syscall(_SYS_PIVOT_ROOT[os.uname().machine], b".", b"."), "pivot_root")
     _check(_libc.umount2(b".", _MNT_DETACH), "umount")
     os.chdir("/")
+
+
+def protect_inputs(data: str = "/ml/input/data") -> None:
+    """Make the folders that the links in a folder point to read-only below it. After `private_root`: other names of
+    these folders are not changed."""
+    links = {name: os.path.realpath(f"{data}/{name}") for name in os.listdir(data)}
+    if not links:
+        return
+    _mount("tmpfs", data, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=1m,mode=755")
+    for name, path in links.items():
+        place = f"{data}/{name}"
+        if os.path.isdir(path):
+            os.mkdir(place)
+            _mount(path, place, None, _MS_BIND | _MS_REC)
+            _make_read_only(place)
+        else:
+            os.symlink(path, place)
+    _make_read_only(data)
+
+
+def _make_read_only(place: str) -> None:
+    """Make a mount read-only. Its other flags stay: in a user namespace, they may not be cleared."""
+    flags = os.statvfs(place).f_flag & (_MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+    _mount(None, place, None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | flags)
 
 
 def opt_ml_links(code_folder: str) -> dict[str, str]:
