@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from ..core.errors import Refused
 from ..jobs.job import JobStatus, now
-from .reports import Report
+from .reports import LogPiece, Report
 
-__all__ = ["LAG_PAUSE", "Followed", "RowFollower"]
+__all__ = ["Followed", "RowFollower", "piece_of"]
 
 # The most jobs whose own replies are requested instead of a list.
 _FEW = 3
@@ -29,7 +29,16 @@ _MOST_KEPT = 3000
 # time is no longer followed.
 _ROW_AGE, _POD_AGE, _FORGET = 2.0, 1.0, 60.0
 # Seconds after its end for which lines of a job's log may still be found, and between two searches for them.
-_LAG, LAG_PAUSE = 5.0, 1.0
+_LAG, _LAG_PAUSE = 5.0, 1.0
+
+
+async def piece_of(piece: LogPiece, *, may_lag: bool) -> LogPiece:
+    """Return a piece of a log, with a next one if lines may still be found: after an empty piece, with a pause."""
+    if not may_lag:
+        return piece
+    if not (piece.data or piece.more):
+        await asyncio.sleep(_LAG_PAUSE)
+    return piece._replace(more=True)
 
 
 @dataclass

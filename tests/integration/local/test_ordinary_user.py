@@ -51,14 +51,16 @@ def test_unprivileged_job_has_a_private_ml_folder(ordinary_user: OrdinaryUser, w
         work / "code/train.py",
         "import os; print(os.getuid(), os.listdir('/ml'), open('/ml/usercode/train.py').read()[:6])",
     )
+    write(ordinary_user, work / "code/raw/a")
     command = (
         "python train.py; touch /ml/output/model/m; id -u; mkdir /x 2>/dev/null || echo refused; touch $HOME/home-works"
+        "; touch raw/new 2>/dev/null || ls raw"
     )
-    done = pai(ordinary_user, work, "submit", "--command", command, "--wait", "--json")
+    done = pai(ordinary_user, work, "submit", "--command", command, "--input", "raw=raw", "--wait", "--json")
     assert json.loads(done.stdout)["status"] == "succeeded", done.stderr
     lines = done.stderr.splitlines()
     assert lines[0].startswith("1000 [")
-    assert lines[1:] == ["1000", "refused"]
+    assert lines[1:] == ["1000", "refused", "a"]
     assert not os.path.exists("/ml/usercode")
     model = Path(json.loads(done.stdout)["outputs"]["model"].removeprefix("file://"))
     assert (model / "m").stat().st_uid == 1000

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,16 +19,16 @@ from jupyter_pai.backends.tione.backend import TioneBackend
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
 from jupyter_pai.core.errors import NotFound, PermissionDenied, ReplyLost
-from jupyter_pai.engine.watcher.timings import Timings
 from jupyter_pai.jobs.events import MetricPoint
 from jupyter_pai.jobs.state_dir import Home
 
 from ...conftest import submit, until
 from ...fakes.tione import TiOne
 from ...support.connections import run_and_close as run
+from ...support.waiting import QUICK
 from .conftest import settings_of, use_key
 
-OFTEN = Timings(publish=0.05, optional_retries=(0.3, 0.5, 0.5))
+OFTEN = replace(QUICK, publish=0.05, optional_retries=(0.3, 0.5, 0.5))
 PUSH: dict[str, Any] = {"profile": "tione", "options": {"push_metrics": True}}
 ACTION = "tione:PushTrainingMetrics"
 NOTE = "The metrics of the job, including their names, are sent to Tencent Cloud TI-ONE."

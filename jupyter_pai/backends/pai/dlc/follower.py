@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -16,7 +15,7 @@ from ....core.i18n import _
 from ....jobs.instances import Instance
 from ....jobs.job import now
 from ...reports import EventPage, LogPiece, Report, Sample
-from ...rows import LAG_PAUSE, Followed, RowFollower
+from ...rows import Followed, RowFollower, piece_of
 from ...terminals import TerminalSocket
 from ..api import stamp
 from ..replies import moment
@@ -119,10 +118,8 @@ class Follower(RowFollower[_Job]):
         job = self.state_of(remote_id)
         piece, is_complete, has_next = await read_log(self.api, remote_id, pod, cursor, int(now().timestamp()))
         waits = has_next and job.ended is not None
-        if piece.data or piece.more or is_complete or not (waits or self.may_lag(job, report_of(job.row).ended_at)):
-            return piece
-        await asyncio.sleep(LAG_PAUSE)
-        return piece._replace(more=True)
+        may_lag = waits or self.may_lag(job, report_of(job.row).ended_at)
+        return await piece_of(piece, may_lag=may_lag and not is_complete)
 
     async def events(self, remote_id: str, cursor: str) -> EventPage:
         """Return the events of a job and of its first pods after a cursor."""
