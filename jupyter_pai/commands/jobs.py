@@ -128,6 +128,8 @@ def _print_preview(ctx: CommandContext, preview: dict[str, Any], warnings: Seque
         write(f"  {entry['bytes']:>12,}  {entry['path']}")
     for entry in preview["left_out"]:
         write(_("excluded: {path} ({why})").format(**entry))
+    if more := preview["excluded"] - len(preview["left_out"]):
+        write(_("excluded: {n:,} more").format(n=more))
     _show_hyperparameters(ctx, preview["hyperparameters"])
     for note in preview["notes"]:
         write(_("note: {note}").format(note=note))

@@ -42,7 +42,7 @@ from .lost_reply import SubmitOnce, submitted
 from .requests import Rerun, SubmitRequest, Submitted
 from .retention import Retention
 from .submit_keys import SubmitKeys
-from .submit_plan import Preview, StagedPlans, SubmitPlan, publish_note, script_for_notebook, with_ipython
+from .submit_plan import Preview, StagedPlans, SubmitPlan, excluded_of, publish_note, script_for_notebook, with_ipython
 from .watcher.loop import Watcher
 from .watcher.masking import JobSecrets, note_secrets, of_job_file
 from .watcher.second_jobs import SecondJobs
@@ -114,7 +114,7 @@ class Submitter:
                 files=manifest.files,
                 bytes=manifest.bytes,
                 biggest=[{"path": entry.path, "bytes": entry.size} for entry in manifest.biggest(_MOST_FILES)],
-                left_out=[{"path": one.path, "why": one.why} for one in manifest.excluded],
+                **excluded_of(manifest),
                 leaks=None if matches is None else [match.as_json() for match in matches],
             )
         )

@@ -46,7 +46,7 @@ from .requests import SubmitRequest
 
 # Folders of code that are packed already, by source and excluded paths.
 PackedFolders = dict[str, tuple[Manifest, Packed]]
-# Excluded paths that are stored with a job.
+# Excluded paths that are stored with a job, and shown.
 _MAX_EXCLUDED = 1_000
 # Staged plans kept at a time; the oldest is dropped for a new one.
 _MAX_STAGED = 32
@@ -84,12 +84,19 @@ class Preview(BaseModel):
     files: int
     bytes: int
     biggest: list[dict[str, Any]] = Field(description="The largest files with path and bytes.")
-    left_out: list[dict[str, str]] = Field(description="Excluded paths and the reasons.")
+    left_out: list[dict[str, str]] = Field(description="The first excluded paths and the reasons.")
+    excluded: int = Field(description="The number of excluded paths.")
     leaks: list[dict[str, Any]] | None = Field(
         None,
         description="Possible secrets in the files: path, line, cell of a notebook (else 0), kind, and a description. "
         "Null if the files were not scanned.",
     )
+
+
+def excluded_of(manifest: Manifest) -> dict[str, Any]:
+    """Return the fields of a preview on excluded paths."""
+    first = manifest.excluded[:_MAX_EXCLUDED]
+    return {"left_out": [{"path": one.path, "why": one.why} for one in first], "excluded": len(manifest.excluded)}
 
 
 @dataclass(frozen=True)

@@ -61,16 +61,19 @@ def _runs_in_own(spec: JobSpec) -> bool:
 
 def script_folder(spec: JobSpec, modules: Iterable[Module], own: str) -> str:
     """Return the folder of the code in which a script is started: `own`, that of the user's file, if its paths are
-    valid from there and not from the folder of the code. Empty for the folder of the code. May block."""
+    valid from there and not from the folder of the code. Paths that it certainly reads decide. Empty for the folder of
+    the code. May block."""
     if not own or not spec.source.folder or _runs_in_own(spec):
         return ""
-    reasons: set[str] = set()
+    named: set[str] = set()
+    read: set[str] = set()
     names = [name for name in named_paths.in_code(spec, modules) if name.base is None and _is_relative(name)]
-    for text in {_plain(name.text) for name in names}:
+    for text, is_read in {(_plain(name.text), name.is_read) for name in names}:
         valid = [place for place in ("", own) if _is_valid(spec.source.folder, place, text)]
         if len(valid) == 1 and posixpath.join(own, text) != spec.entry_point:
-            reasons |= {*valid}
-    return own if reasons == {own} else ""
+            named |= {*valid}
+            read |= {*valid} if is_read else set()
+    return own if (read or named) == {own} else ""
 
 
 def _is_valid(folder: str, place: str, text: str) -> bool:

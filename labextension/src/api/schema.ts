@@ -683,6 +683,7 @@ export interface IPreview {
   readonly bytes: number;
   readonly biggest: readonly Readonly<Record<string, unknown>>[];
   readonly left_out: readonly Readonly<Record<string, string>>[];
+  readonly excluded: number;
   readonly leaks?: readonly Readonly<Record<string, unknown>>[] | null;
 }
 

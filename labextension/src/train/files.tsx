@@ -66,9 +66,9 @@ export function TrainFiles(props: ISectionProps): React.JSX.Element {
         <CollapsibleSection
           title={trans.__('Excluded')}
           summary={plural(
-            preview.excluded.length,
-            trans.__('%1 path', preview.excluded.length),
-            trans.__('%1 paths', preview.excluded.length)
+            preview.excludedCount,
+            trans.__('%1 path', preview.excludedCount),
+            trans.__('%1 paths', preview.excludedCount)
           )}
         >
           <ul className="jp-pai-Train-files">
@@ -79,6 +79,11 @@ export function TrainFiles(props: ISectionProps): React.JSX.Element {
               </li>
             ))}
           </ul>
+          {preview.excludedCount > preview.excluded.length && (
+            <p className="jp-pai-Train-hint">
+              {trans.__('and %1 more', preview.excludedCount - preview.excluded.length)}
+            </p>
+          )}
         </CollapsibleSection>
       )}
       <label className="jp-pai-Check">

@@ -66,7 +66,9 @@ export interface IPreview {
   readonly files: number;
   readonly bytes: number;
   readonly largest: readonly { readonly path: string; readonly bytes: number }[];
+  /** The first excluded paths, and the number of all. */
   readonly excluded: readonly { readonly path: string; readonly why: string }[];
+  readonly excludedCount: number;
   /** Possible secrets in the uploaded files; null if they were not scanned yet. */
   readonly secrets: readonly ISecretMatch[] | null;
   /** The instance type that the platform selected for the requested sizes. */
@@ -171,6 +173,7 @@ export function parsePreview(value: unknown): IPreview {
     excluded: list(data['left_out'])
       .map(record)
       .map(item => ({ path: string(item['path']), why: string(item['why']) })),
+    excludedCount: number(data['excluded']) ?? 0,
     secrets: data['leaks'] === null ? null : parseSecretMatches(data['leaks']),
     instanceType: string(spec['instance_type']),
     document: string(record(data['document'])['text']),

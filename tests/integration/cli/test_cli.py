@@ -234,6 +234,17 @@ def test_dry_run_shows_everything_and_submits_nothing(cli: Cli, folder: Path, ho
     assert list(home.jobs.iterdir()) == []
 
 
+def test_dry_run_shows_the_first_of_many_excluded_paths(cli: Cli, folder: Path) -> None:
+    script(folder, "")
+    (folder / ".gitignore").write_text("*.jpg\n")
+    for number in range(1_005):
+        (folder / f"{number}.jpg").touch()
+    lines = [line for line in cli("submit", "train.py", "--dry-run").stdout.splitlines() if "excluded: " in line]
+    assert (len(lines), lines[-1]) == (1_001, "excluded: 5 more")
+    preview = json.loads(cli("submit", "train.py", "--dry-run", "--json").stdout)
+    assert (len(preview["left_out"]), preview["excluded"]) == (1_000, 1_005)
+
+
 def test_log_is_shown_without_the_records_of_report(cli: Cli, folder: Path) -> None:
     script(folder, "from jupyter_pai import report\nfor i in range(9): print(i); report.metric('loss', i)")
     waited = cli("submit", "train.py", "--wait").stdout
