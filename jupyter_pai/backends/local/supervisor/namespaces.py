@@ -82,7 +82,8 @@ def private_root(folder: str, mode: str) -> None:
 def protect_inputs(data: str = "/ml/input/data") -> None:
     """Make the folders that the links in a folder point to read-only below it. After `private_root`: other names of
     these folders are not changed."""
-    links = {name: os.path.realpath(f"{data}/{name}") for name in os.listdir(data)}
+    names = os.listdir(data) if os.path.isdir(data) else ()
+    links = {name: os.path.realpath(f"{data}/{name}") for name in names}
     if not links:
         return
     _mount("tmpfs", data, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=1m,mode=755")
