@@ -81,21 +81,33 @@ def private_root(folder: str, mode: str) -> None:
 
 def protect_inputs(data: str = "/ml/input/data") -> None:
     """Make the folders that the links in a folder point to read-only below it. After `private_root`: other names of
-    these folders are not changed."""
+    these folders are not changed. A folder that cannot be mounted, or not read-only, stays writable."""
     names = os.listdir(data) if os.path.isdir(data) else ()
     links = {name: os.path.realpath(f"{data}/{name}") for name in names}
     if not links:
         return
     _mount("tmpfs", data, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=1m,mode=755")
     for name, path in links.items():
-        place = f"{data}/{name}"
-        if os.path.isdir(path):
-            os.mkdir(place)
-            _mount(path, place, None, _MS_BIND | _MS_REC)
-            _make_read_only(place)
-        else:
-            os.symlink(path, place)
+        if not _is_mounted(path, f"{data}/{name}"):
+            os.symlink(path, f"{data}/{name}")
     _make_read_only(data)
+
+
+def _is_mounted(folder: str, place: str) -> bool:
+    """Mount a folder at a new place, read-only if possible. Return whether it is mounted."""
+    if not os.path.isdir(folder):
+        return False
+    os.mkdir(place)
+    try:
+        _mount(folder, place, None, _MS_BIND | _MS_REC)
+    except OSError:
+        os.rmdir(place)
+        return False
+    try:
+        _make_read_only(place)
+    except OSError:
+        pass  # The system does not allow to change the flags of this mount.
+    return True
 
 
 def _make_read_only(place: str) -> None:
