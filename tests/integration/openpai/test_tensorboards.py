@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import urllib.request
 from pathlib import Path
@@ -9,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from jupyter_pai.backends.reports import EventPage
 from jupyter_pai.client.embedded import EmbeddedClient
 from jupyter_pai.client.job import JobHandle
 from jupyter_pai.jobs.state_dir import Home
 
-from ...conftest import until
+from ...conftest import PATIENCE, until
 from ...fakes.openpai import OpenPai
 from .followed import Process, follow, waiting_for
 from .jobs import change_profile, ended, log, preview, send, there
@@ -100,20 +102,26 @@ def test_tensorboard_that_does_not_start_is_not_in_the_way(
     assert "done" in log(server, job)
 
 
+def addresses(events: EventPage) -> list[str]:
+    """Return the addresses of TensorBoards in events."""
+    return [event.text.rpartition(" ")[2] for event in events.events if event.key == "tensorboard"]
+
+
 def test_address_is_named_once_while_the_job_runs(server: OpenPai, home: Home, engine: EmbeddedClient) -> None:
     async def story(process: Process) -> None:
         role = {"resourcePerInstance": {"cpu": 1, "memoryMB": 100, "gpu": 0, "ports": {"tensorboard": 2}}}
         roles = {"main": {"dockerImage": "image", "commands": [waiting_for("go")], **role}}
         job = await process.submit("board", roles=roles)
         await process.until(job, lambda report: report.status == "running")
-        pages = [await process.follower.events(job, "")]
-        pages.append(await process.another().follower.events(job, pages[0].cursor))
-        found = [[event.text.rpartition(" ")[2] for event in one.events if event.key == "tensorboard"] for one in pages]
-        first = server.job(job).tasks[0].ports["tensorboard"].partition(",")[0]
-        assert found == [[f"http://127.0.0.1:{first}/"], []]
+        async with asyncio.timeout(PATIENCE):  # The ports of a task may be assigned a little later.
+            while not addresses(first := await process.follower.events(job, "")):
+                await asyncio.sleep(0.02)
+        port = server.job(job).tasks[0].ports["tensorboard"].partition(",")[0]
+        assert addresses(first) == [f"http://127.0.0.1:{port}/"]
+        assert addresses(await process.another().follower.events(job, first.cursor)) == []
         await process.follower.stop(job)
         await process.ended(job)
-        assert not [event for event in (await process.follower.events(job, "")).events if event.key == "tensorboard"]
+        assert addresses(await process.follower.events(job, "")) == []
 
     follow(home, story)
 
