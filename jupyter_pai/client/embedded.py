@@ -38,8 +38,7 @@ class EmbeddedClient(Client):
 
     def close(self) -> None:
         """Stop the engine. Jobs continue."""
-        self._wait(self._context.service.close())
-        self._wait(_cancel_calls())
+        self._wait(self._context.service.close(_cancel_calls))
         self._wait(self._loop.shutdown_default_executor())  # Requests to a storage run in threads.
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from functools import cached_property
@@ -91,15 +91,9 @@ class JobService:
         from .submit import Submitter
 
         return Submitter(
-            self.home,
-            self.store,
-            self.watcher,
-            self.storages,
-            self.secrets,
-            self.retention,
-            self.transfers,
+            self.home, self.store, self.watcher, self.storages, self.secrets, self.retention, self.transfers,
             self.second_jobs,
-        )
+        )  # fmt: skip
 
     @cached_property
     def workflows(self) -> Workflows:
@@ -127,8 +121,8 @@ class JobService:
         self.retention.start()
         self._active_runs.start()
 
-    async def close(self) -> None:
-        """Release all resources. Jobs continue."""
+    async def close(self, end_calls: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Release all resources. Jobs continue. `end_calls` ends the calls that still wait, before the store closes."""
         await self._active_runs.close()
         workflows: Workflows | None = vars(self).get("workflows")
         if workflows:
@@ -141,6 +135,8 @@ class JobService:
         await self.retention.stop()
         await self.transfers.close()
         await transport.close()
+        if end_calls:
+            await end_calls()
         if submitter:
             submitter.recorder.close()
         await asyncio.to_thread(self.store.close)

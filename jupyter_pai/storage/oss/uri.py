@@ -26,6 +26,8 @@ _QUERY = re.compile(r"\?((?:endpoint|host|role_arn)=[^&?]*(?:&(?:endpoint|host|r
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
 _ENDPOINT = re.compile(r"[A-Za-z0-9.-]+(:\d{1,5})?|\[[0-9A-Fa-f:.]+\](:\d{1,5})?")
 _LONGEST_KEY = 1023
+# Control characters, and those that have no bytes.
+_UNUSABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,13 @@ class OssUri(ObjectUri):
                 fix=_("An endpoint is a host such as oss-cn-hangzhou.aliyuncs.com, optionally with a port."),
             )
         _check_key(uri, key)
-        return cls(bucket, key, endpoint, query.get("role_arn", ""))
+        role = query.get("role_arn", "")
+        if _UNUSABLE.search(role):
+            raise BadInput(
+                _("`{uri}`: invalid role `{role}`.").format(uri=ascii(uri), role=ascii(role)),
+                fix=_("A role is written as role_arn=acs:ram::ACCOUNT:role/NAME."),
+            )
+        return cls(bucket, key, endpoint, role)
 
     def __str__(self) -> str:
         host = f"{self.bucket}.{self.endpoint}" if self.endpoint else self.bucket
@@ -65,7 +73,7 @@ class OssUri(ObjectUri):
 
 def _check_key(uri: str, key: str) -> None:
     """Source: "Object naming conventions" of OSS."""
-    bad = key.startswith(("/", "\\")) or re.search(r"[\x00-\x1f\x7f\ud800-\udfff]", key)
+    bad = key.startswith(("/", "\\")) or _UNUSABLE.search(key)
     if bad or len(key.encode()) > _LONGEST_KEY:
         raise BadInput(
             _("`{uri}` has a key that OSS does not allow.").format(uri=ascii(uri) if bad else f"{uri[:100]}…"),

@@ -168,6 +168,8 @@ def test_a_uri_has_one_notation(scheme: str) -> None:
 
     @MANY
     @given(_uris(scheme, hosts))
+    @example(f"{scheme}://demo-1/id?role_arn=r\ud800")
+    @example(f"{scheme}://demo-1/id?role_arn=r\n")
     def check(text: str) -> None:
         nonlocal accepted
         try:
