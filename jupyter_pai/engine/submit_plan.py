@@ -95,7 +95,7 @@ class Preview(BaseModel):
 
 def excluded_of(manifest: Manifest) -> dict[str, Any]:
     """Return the fields of a preview on excluded paths."""
-    first = manifest.excluded[:_MAX_EXCLUDED]
+    first = sorted(manifest.excluded, key=lambda one: one.path)[:_MAX_EXCLUDED]
     return {"left_out": [{"path": one.path, "why": one.why} for one in first], "excluded": len(manifest.excluded)}
 
 

@@ -243,6 +243,7 @@ def test_dry_run_shows_the_first_of_many_excluded_paths(cli: Cli, folder: Path) 
     assert (len(lines), lines[-1]) == (1_001, "excluded: 5 more")
     preview = json.loads(cli("submit", "train.py", "--dry-run", "--json").stdout)
     assert (len(preview["left_out"]), preview["excluded"]) == (1_000, 1_005)
+    assert [entry["path"] for entry in preview["left_out"][:2]] == ["0.jpg", "1.jpg"]
 
 
 def test_log_is_shown_without_the_records_of_report(cli: Cli, folder: Path) -> None:

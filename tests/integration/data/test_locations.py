@@ -186,6 +186,14 @@ def test_a_uri_has_one_notation(scheme: str) -> None:
     assert accepted
 
 
+def _named(uri: str) -> str:
+    """Return a canonical URI without the role of an OSS URI, which is no part of its name."""
+    if not uri.startswith("oss:"):
+        return uri
+    oss = OssUri.parse(uri)
+    return f"oss://{oss.bucket}/{oss.key}"
+
+
 def _check(storage: Storage, base: str) -> None:
     """Check that what is opened in a storage has the name that the canonical URI says. `base` is an empty folder."""
     for folder in FOLDERS:
@@ -207,7 +215,7 @@ def _check(storage: Storage, base: str) -> None:
             uri = storage.canonical(text)
             content = _opened(Location(storage, uri))
             if content is not None:
-                assert uri.removesuffix("?role_arn=").removesuffix("?role_arn=r") == base + content.decode()
+                assert _named(uri) == base + content.decode()
                 opened += 1
 
     check()
