@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -120,7 +121,8 @@ def installed(site: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
     (about / "entry_points.txt").write_text(_ENTRIES)
     (site / "small_plugin_module.py").write_text(_SOURCE)
     patch.syspath_prepend(str(site))
-    until(_found)
+    until(lambda: not _is_loading())
+    assert _found()
     try:
         yield
     finally:
@@ -128,8 +130,19 @@ def installed(site: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
             load.cache_clear()
 
 
+def _is_loading() -> bool:
+    """Return whether a thread of an earlier engine looks for plug-ins: it would store what it found before."""
+    codes = {load.__wrapped__.__code__ for load in (load_backends, load_storages)}
+    for frame in sys._current_frames().values():
+        while frame:
+            if frame.f_code in codes:
+                return True
+            frame = frame.f_back  # type: ignore[assignment]
+    return False
+
+
 def _found() -> bool:
-    """Look for plug-ins anew. A thread of an earlier engine may still store what it has found before."""
+    """Look for plug-ins anew."""
     for load in (load_backends, load_storages):
         load.cache_clear()
     return "small" in load_backends() and "small" in load_storages()

@@ -44,6 +44,8 @@ class Control:
         self._keyring, self._clock, self._oss, self._training = keyring, clock, oss, training
         self._dlc = dlc
         self._faults, self._models, self._quotas, self._notes = faults, models, quotas, notes
+        # Those of the platform's services.
+        self.servers: list[web.Server] = []
         self.calls: dict[str, Callable[..., Any]] = {
             **dlc_calls(dlc),
             "make_key": lambda **arguments: vars(keyring.make(**arguments)),
@@ -127,6 +129,10 @@ class Control:
         job.points += [Point(name, self._clock.now(), value) for value in values]
 
     def _clear(self) -> None:
+        # A request of an engine that has closed may not be read yet.
+        for connection in (one for server in self.servers for one in server.connections):
+            if connection.transport:
+                connection.transport.abort()
         self._faults.reset()
         self._notes.clear()
         self._models.clear()

@@ -68,6 +68,7 @@ async def serve(folder: Path, settings: Settings) -> None:
         "pages": await _listen(Pages(boards, terminals, keyring).handle, runners),
         "control": await _listen(control.handle, runners),
     }
+    control.servers = [runner.server for runner in runners[:3] if runner.server]
     way_in = await proxy.start(ports["tls"])
     ports["proxy"] = way_in.sockets[0].getsockname()[1]
     boards.address = f"http://127.0.0.1:{ports['pages']}"

@@ -187,7 +187,7 @@ def test_a_uri_has_one_notation(scheme: str) -> None:
 
 
 def _named(uri: str) -> str:
-    """Return a canonical URI without the role of an OSS URI, which is no part of its name."""
+    """Return a canonical URI without the role, which an OSS URI may have besides its name."""
     if not uri.startswith("oss:"):
         return uri
     oss = OssUri.parse(uri)

@@ -60,7 +60,7 @@ def test_kernel_finds_its_single_user_server(hub_server: HubServer) -> None:
     notebook = hub_server.notebook()
     output = notebook.run("from jupyter_pai import connect; print(type(connect()).__name__)")
     assert output.text == "HttpClient\n"
-    assert notebook.run("%pai submit --command 'echo hi' --wait").text.startswith("hi\n")
+    assert notebook.run("%pai submit --command 'echo hi' --wait").text.endswith("\nhi\n")
     assert "没有作业 `nothing`" in notebook.run("%pai show nothing", check=False).error
 
 

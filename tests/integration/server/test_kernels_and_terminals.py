@@ -89,7 +89,7 @@ def test_kernel_connects_below_a_base_url(home: object, tmp_path: Path) -> None:
     server = RealServer(root, base_url="/user/jo%20e/")
     try:
         notebook = server.notebook()
-        assert notebook.run("%pai submit --command 'echo hi' --wait").text.startswith("hi\n")
+        assert notebook.run("%pai submit --command 'echo hi' --wait").text.endswith("\nhi\n")
     finally:
         server.stop()
 
