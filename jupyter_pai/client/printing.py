@@ -10,7 +10,7 @@ import codecs
 import json
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from ..core.contract import BIDI
@@ -87,6 +87,16 @@ class LogOutput:
     def _print(self, text: str) -> None:
         self.stream.write(_encodable(text, self.stream))
         self.stream.flush()
+
+
+def whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the chunks of a log, and an end of its last line if that has none."""
+    last = b""
+    for data in chunks:
+        last = data or last
+        yield data
+    if last and not last.endswith(b"\n"):
+        yield b"\n"
 
 
 def prompt(question: str) -> str:

@@ -146,7 +146,7 @@ def _print_details(console: Console, job: JobHandle, *, waited: bool) -> None:
 def _wait(job: JobHandle, target: TextIO) -> int:
     """Print the log until the job has ended. An interrupt leaves the job running and prints how to stop it."""
     try:
-        printing.LogOutput(target).copy(job.follow_bytes())
+        printing.LogOutput(target).copy(printing.whole_lines(job.follow_bytes()))
         job.wait()
     except KeyboardInterrupt as interrupt:
         explain_wait(interrupt, job.info)

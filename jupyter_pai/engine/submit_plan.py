@@ -309,8 +309,10 @@ class SubmitPlan:
 
     @property
     def _is_codeless(self) -> bool:
-        """True if a command runs without a folder of code."""
-        return not self.spec.source.folder and bool(self.spec.command.strip())
+        """True if a command runs without a folder of code, or in one that may have its inputs only."""
+        folder = self.spec.source.folder
+        is_apart = any(local_path(uri).startswith(f"{folder}/") for uri in self.spec.inputs.values())
+        return bool(self.spec.command.strip()) and (not folder or is_apart)
 
     def new_job(self) -> Job:
         """Return a new job, not stored yet."""

@@ -234,6 +234,14 @@ def test_dry_run_shows_everything_and_submits_nothing(cli: Cli, folder: Path, ho
     assert list(home.jobs.iterdir()) == []
 
 
+def test_command_needs_no_files_but_its_inputs(cli: Cli, folder: Path) -> None:
+    (folder / "raw").mkdir()
+    (folder / "raw/a").write_text("data")
+    done = cli("submit", "--command", "cat raw/a", "--input", "raw=raw", "--wait")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("data\n<")
+
+
 def test_dry_run_shows_the_first_of_many_excluded_paths(cli: Cli, folder: Path) -> None:
     script(folder, "")
     (folder / ".gitignore").write_text("*.jpg\n")
