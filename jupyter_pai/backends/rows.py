@@ -18,7 +18,7 @@ from ..core.errors import Refused
 from ..jobs.job import JobStatus, now
 from .reports import LogPiece, Report
 
-__all__ = ["Followed", "RowFollower", "piece_of"]
+__all__ = ["Followed", "RowFollower", "keep_reading"]
 
 # The most jobs whose own replies are requested instead of a list.
 _FEW = 3
@@ -32,8 +32,8 @@ _ROW_AGE, _POD_AGE, _FORGET = 2.0, 1.0, 60.0
 _LAG, _LAG_PAUSE = 5.0, 1.0
 
 
-async def piece_of(piece: LogPiece, *, may_lag: bool) -> LogPiece:
-    """Return a piece of a log, with a next one if lines may still be found: after an empty piece, with a pause."""
+async def keep_reading(piece: LogPiece, *, may_lag: bool) -> LogPiece:
+    """Return a piece of a log. If lines may still be found, it has a next one: after an empty piece, with a pause."""
     if not may_lag:
         return piece
     if not (piece.data or piece.more):

@@ -298,7 +298,10 @@ _ENDINGS: tuple[tuple[str, str, str], ...] = (
         r"[Rr]ead-only file system(?:: |, \w{1,20} )'(?P<path>[^']{1,500})'|"
         r"(?:^|[\s:‘'\"])(?P<name>[^\s:‘’'\"]{1,500})[’'\"]?: [Rr]ead-only file system$",
         N_("Read-only: {path}"),
-        N_("A job cannot change its inputs. Write to PAI_OUTPUT_…, or copy the input into the job's folder first."),
+        N_(
+            "A job can write to its own folder and to PAI_OUTPUT_…, not to its inputs. "
+            "To change an input, copy it first: cp -rL INPUT COPY"
+        ),
     ),
 )
 _NEAR = 3

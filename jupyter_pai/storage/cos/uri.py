@@ -8,7 +8,7 @@ from typing import Self
 
 from ...core.errors import BadInput
 from ...core.i18n import _
-from ..objects.uri import ObjectUri
+from ..objects.uri import UNUSABLE, ObjectUri
 
 __all__ = ["CosUri"]
 
@@ -40,7 +40,7 @@ class CosUri(ObjectUri):
 
 def _check_key(uri: str, key: str) -> None:
     """Source: "Object overview" of COS. The official client omits a slash at the beginning."""
-    bad = key.startswith(("/", "\\")) or re.search(r"[\x00-\x1f\x7f\ud800-\udfff]", key)
+    bad = key.startswith(("/", "\\")) or UNUSABLE.search(key)
     if bad or len(key.encode()) > _LONGEST_KEY:
         raise BadInput(
             _("`{uri}` has a key that COS does not allow.").format(uri=ascii(uri) if bad else f"{uri[:100]}…"),

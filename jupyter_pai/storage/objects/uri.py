@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Self
 
-__all__ = ["ObjectUri"]
+__all__ = ["UNUSABLE", "ObjectUri"]
+
+# Control characters and surrogates: UTF-8 cannot encode surrogates.
+UNUSABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(frozen=True)

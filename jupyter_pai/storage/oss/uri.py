@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from ...core.errors import BadInput
 from ...core.i18n import _
-from ..objects.uri import ObjectUri
+from ..objects.uri import UNUSABLE, ObjectUri
 
 _SCHEME = "oss://"
 # Supported query parameters. Any other question mark belongs to the key.
@@ -26,8 +26,6 @@ _QUERY = re.compile(r"\?((?:endpoint|host|role_arn)=[^&?]*(?:&(?:endpoint|host|r
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
 _ENDPOINT = re.compile(r"[A-Za-z0-9.-]+(:\d{1,5})?|\[[0-9A-Fa-f:.]+\](:\d{1,5})?")
 _LONGEST_KEY = 1023
-# Control characters, and those that have no bytes.
-_UNUSABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class OssUri(ObjectUri):
             )
         _check_key(uri, key)
         role = query.get("role_arn", "")
-        if _UNUSABLE.search(role):
+        if UNUSABLE.search(role):
             raise BadInput(
                 _("`{uri}`: invalid role `{role}`.").format(uri=ascii(uri), role=ascii(role)),
                 fix=_("A role is written as role_arn=acs:ram::ACCOUNT:role/NAME."),
@@ -73,7 +71,7 @@ class OssUri(ObjectUri):
 
 def _check_key(uri: str, key: str) -> None:
     """Source: "Object naming conventions" of OSS."""
-    bad = key.startswith(("/", "\\")) or _UNUSABLE.search(key)
+    bad = key.startswith(("/", "\\")) or UNUSABLE.search(key)
     if bad or len(key.encode()) > _LONGEST_KEY:
         raise BadInput(
             _("`{uri}` has a key that OSS does not allow.").format(uri=ascii(uri) if bad else f"{uri[:100]}…"),

@@ -88,12 +88,12 @@ def protect_inputs(data: str = "/ml/input/data") -> None:
         return
     _mount("tmpfs", data, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=1m,mode=755")
     for name, path in links.items():
-        if not _is_mounted(path, f"{data}/{name}"):
+        if not _mount_read_only(path, f"{data}/{name}"):
             os.symlink(path, f"{data}/{name}")
     _make_read_only(data)
 
 
-def _is_mounted(folder: str, place: str) -> bool:
+def _mount_read_only(folder: str, place: str) -> bool:
     """Mount a folder at a new place, read-only if possible. Return whether it is mounted."""
     if not os.path.isdir(folder):
         return False

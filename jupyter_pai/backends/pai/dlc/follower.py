@@ -15,7 +15,7 @@ from ....core.i18n import _
 from ....jobs.instances import Instance
 from ....jobs.job import now
 from ...reports import EventPage, LogPiece, Report, Sample
-from ...rows import Followed, RowFollower, piece_of
+from ...rows import Followed, RowFollower, keep_reading
 from ...terminals import TerminalSocket
 from ..api import stamp
 from ..replies import moment
@@ -119,7 +119,7 @@ class Follower(RowFollower[_Job]):
         piece, is_complete, has_next = await read_log(self.api, remote_id, pod, cursor, int(now().timestamp()))
         waits = has_next and job.ended is not None
         may_lag = waits or self.may_lag(job, report_of(job.row).ended_at)
-        return await piece_of(piece, may_lag=may_lag and not is_complete)
+        return await keep_reading(piece, may_lag=may_lag and not is_complete)
 
     async def events(self, remote_id: str, cursor: str) -> EventPage:
         """Return the events of a job and of its first pods after a cursor."""

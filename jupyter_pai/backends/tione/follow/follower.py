@@ -16,7 +16,7 @@ from ....core.i18n import _
 from ....jobs.instances import Instance
 from ....jobs.job import JobStatus, now
 from ...reports import EventPage, LogPiece, Report
-from ...rows import Followed, RowFollower, piece_of
+from ...rows import Followed, RowFollower, keep_reading
 from ...terminals import TerminalPage
 from ..api import TioneApi
 from ..console import task_url
@@ -165,7 +165,7 @@ class Follower(RowFollower[_Task]):
                 raise
             return LogPiece(b"", cursor)
         may_lag = pod.has_started and self.may_lag(task, time_of(task.row.get("EndTime")))
-        return await piece_of(piece, may_lag=may_lag and not is_complete)
+        return await keep_reading(piece, may_lag=may_lag and not is_complete)
 
     async def events(self, remote_id: str, cursor: str) -> EventPage:
         """Return the events of a task after a cursor: why it waits, and what happened to its pods."""
