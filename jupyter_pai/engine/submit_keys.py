@@ -85,6 +85,11 @@ class SubmitKeys:
             await asyncio.wait(tasks, timeout=_PATIENCE)
         return True
 
+    def reopen(self, key: str) -> None:
+        """Forget that a key was cancelled, so that a later submit can use it again."""
+        if not self._of(key):
+            self._events.pop(key, None)
+
     def turn(self, attach_key: str) -> asyncio.Lock:
         """Return the lock of the submits of one cell: the second one sees the job of the first."""
         return self._turns.setdefault(attach_key, asyncio.Lock())

@@ -103,6 +103,7 @@ class StepSubmit:
         finally:
             stop.cancel()
             submit.cancel()
+            self.submitter.keys.reopen(request.key)  # The same attempt is submitted when the run is resumed.
 
 
 def _is_temporary(error: PaiError, *, patient: bool) -> bool:

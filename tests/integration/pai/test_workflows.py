@@ -72,3 +72,15 @@ def test_step_waits_for_a_platform_that_rejects_requests_for_a_while(engine: Emb
     pai.faults.clear()
     run = ended(engine, run)
     assert (run["status"], steps_of(run)["a"]["reason"], len(pai.jobs) - before) == ("succeeded", "", 1)
+
+
+def test_run_that_was_stopped_while_it_uploaded_is_resumed(engine: EmbeddedClient, pai: StandIn) -> None:
+    pai.faults.add("delay", "oss:PutObject", seconds=1, count=1)
+    run = start(engine, step("first", "true", spec=THERE | {"source": {"files": {"a": "of a stopped run"}}}))
+    until(lambda: any(note["action"] == "PutObject" for note in pai.requests))
+    engine.call("stop_workflow", run=run["id"])
+    run = ended(engine, run)
+    assert (run["status"], steps_of(run)["first"]["job"]) == ("stopped", "")
+    engine.call("resume_workflow", run=run["id"])
+    run = ended(engine, run)
+    assert (run["status"], run["reason"], steps_of(run)["first"]["attempt"]) == ("succeeded", "", 1)
