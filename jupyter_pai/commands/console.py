@@ -38,6 +38,10 @@ class Console(ABC):
         """Print a line about what the command did, which is not its result."""
         self.print(text)
 
+    def json(self, value: object, *, indent: int | None = None) -> None:
+        """Print a value as JSON."""
+        self.print(json_text(value, indent=indent))
+
     @abstractmethod
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Print a table."""
@@ -104,7 +108,7 @@ class CommandContext:
     def print_json(self, options: Options, value: object, *, indent: int | None = 1) -> bool:
         """Print a value as JSON if the command was called with `--json`. Return whether it was."""
         if options.json:
-            self.console.print(json_text(value, indent=indent))
+            self.console.json(value, indent=indent)
         return bool(options.json)
 
     def print_table(

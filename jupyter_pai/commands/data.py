@@ -157,7 +157,7 @@ def _download(ctx: CommandContext, options: Options) -> JobHandle:
     handle = ctx.job(options.job)
     if len(options.place) > 2:
         raise UsageError(
-            _("download takes an ID, a channel and a folder."), fix=_("See {prog} --help.").format(prog="download")
+            _("download takes an ID, a channel and a folder."), fix=_("See {prog} --help.").format(prog="%pai download")
         )
     channel = options.place[0] if len(options.place) == 2 else "model"
     folder = ctx.caller.path(options.place[-1])

@@ -13,7 +13,6 @@ from ..client import job_files, summary
 from ..client.context import current_shell
 from ..client.job import JobHandle
 from ..client.log_printer import last_lines
-from ..client.printing import json_text
 from ..core.errors import Conflict, EngineError, NotFound, Unconfirmed, UsageError
 from ..core.i18n import _, ngettext
 from . import gathered_steps
@@ -115,7 +114,7 @@ def _print_preview(ctx: CommandContext, preview: dict[str, Any], warnings: Seque
     document = preview["document"] or {"text": "", "mended": ""}
     if options := fields.pop("options", {}):  # The document is shown below.
         fields["options"] = {name: value for name, value in options.items() if value != document["text"]}
-    write(json_text(fields, indent=1))
+    ctx.console.json(fields, indent=1)
     write(_("backend: {backend} (profile {profile})").format(**preview))
     write(_("command: {command}").format(**preview))
     if preview["python"]:

@@ -23,7 +23,7 @@ def _models(ctx: CommandContext, options: Options) -> None:
         (_list_of_job if options.job else _list)(ctx, options)
         return
     if not options.model:
-        raise UsageError(_("No model named."), fix=_("See {prog} --help.").format(prog="models"))
+        raise UsageError(_("No model named."), fix=_("See {prog} --help.").format(prog="%pai models"))
     {"versions": _versions, "register": _register, "delete": _delete}[options.action](ctx, options)
 
 
@@ -79,7 +79,7 @@ def _versions(ctx: CommandContext, options: Options) -> None:
 
 def _register(ctx: CommandContext, options: Options) -> None:
     if bool(options.job) == bool(options.uri):
-        raise UsageError(_("Pass either --job or --uri."), fix=_("See {prog} --help.").format(prog="models"))
+        raise UsageError(_("Pass either --job or --uri."), fix=_("See {prog} --help.").format(prog="%pai models"))
     body = {
         name: getattr(options, name)
         for name in ("model", "job", "channel", "uri", "version", "format", "image", "approval", "description")

@@ -195,7 +195,7 @@ def _finish(ctx: CommandContext, options: grammar.Options, handle: JobHandle, *,
         write = LogPrinter(handle.id, sys.stderr) if options.json else None
         wait_for_success(handle, f"%pai stop {handle.id}", write=write)
     if options.json:
-        ctx.console.print(printing.json_text(as_json(handle.info)))
+        ctx.console.json(as_json(handle.info))
     elif display_it and not wait:
         show(handle)
     elif display_it:

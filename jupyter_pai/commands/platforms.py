@@ -138,7 +138,7 @@ def _profile(ctx: CommandContext, options: Options) -> None:
     name = options.name
     body: dict[str, Any] | None = {"default": True} if options.action == "default" else None
     if options.action != "list" and not name:
-        raise UsageError(_("No profile named."), fix=_("See {prog} --help.").format(prog="profile"))
+        raise UsageError(_("No profile named."), fix=_("See {prog} --help.").format(prog="%pai profile"))
     if options.action == "set":
         if not options.values:
             raise UsageError(_("No keys to set."), fix="profile set NAME KEY=VALUE")
@@ -259,7 +259,7 @@ def _secret(ctx: CommandContext, options: Options) -> None:
             fix=_("Use a name like HF_TOKEN. You are prompted for the value: %pai secret set NAME"),
         )
     if options.action != "list" and not options.name:
-        raise UsageError(_("No secret named."), fix=_("See {prog} --help.").format(prog="secret"))
+        raise UsageError(_("No secret named."), fix=_("See {prog} --help.").format(prog="%pai secret"))
     if options.action == "set":
         value = ctx.console.prompt_secret(options.name)
         reply = ctx.client.call("set_secret", secret=options.name, body={"value": value.open()})
@@ -299,7 +299,7 @@ def _tutorial(ctx: CommandContext, options: Options) -> Path:
     if existing := sorted(path.name for path in notebooks if (folder / path.name).exists()):
         raise Conflict(
             _("{folder} already contains {names}.").format(folder=folder, names=", ".join(existing)),
-            fix=_("Choose another folder: tutorial DEST"),
+            fix=_("Choose another folder: %pai tutorial DEST"),
         )
     folder.mkdir(parents=True, exist_ok=True)
     for path in notebooks:

@@ -5,6 +5,7 @@ Exit codes: 0 success; 1 the awaited job did not succeed; 2 usage error; 3 engin
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -24,6 +25,8 @@ from .console import SUBMITS, YES, CommandContext, Console, as_json
 from .parser import parser as grammar
 from .registry import COMMANDS
 
+# The form exists in notebooks only.
+_MAGIC = re.compile(rf"(?<!%)%pai (?=(?:{'|'.join(grammar.VERBS.keys() - {'form'})})\b)")
 SUCCESS, NO_SUCCESS, USAGE, ENGINE, INTERRUPTED = 0, 1, 2, 3, 130
 
 
@@ -31,13 +34,16 @@ class Terminal(Console):
     """Prints results on standard output."""
 
     def print(self, text: str = "") -> None:
-        printing.print_line(text)
+        printing.print_line(_in_shell(text))
 
     def report(self, text: str) -> None:
-        printing.print_line(text, sys.stderr)
+        printing.print_line(_in_shell(text), sys.stderr)
+
+    def json(self, value: object, *, indent: int | None = None) -> None:
+        printing.print_line(printing.json_text(value, indent=indent))
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        printing.print_table(columns, rows)
+        printing.print_table(columns, [[_in_shell(cell) for cell in row] for row in rows])
 
     def log(self, chunks: Iterable[bytes], job: str, *, follow: bool, raw: bool) -> None:
         printing.LogOutput(raw=raw).copy(chunks)
@@ -119,7 +125,7 @@ def _show_submitted(console: Console, options: grammar.Options, result: JobHandl
         printing.print_line(repr(result), sys.stderr)  # To stop it while its log is printed.
     code = _wait(result, sys.stderr if options.json else sys.stdout) if options.wait else SUCCESS
     if options.json:
-        console.print(printing.json_text(as_json(result.info)))
+        console.json(as_json(result.info))
         return code
     console.print(repr(result))
     _print_details(console, result, waited=bool(options.wait))
@@ -158,4 +164,9 @@ def _print_error(error: PaiError) -> None:
     sys.stdout.flush()
     for text in (_("Error: {message}").format(message=error.message), error.fix):
         if text:
-            printing.print_line(text.replace("%pai ", "jupyter pai "), sys.stderr)
+            printing.print_line(_in_shell(text), sys.stderr)
+
+
+def _in_shell(text: str) -> str:
+    """Return a text whose commands are written as in a shell, instead of as in a notebook."""
+    return _MAGIC.sub("jupyter pai ", text)

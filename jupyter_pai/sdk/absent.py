@@ -20,7 +20,7 @@ _PACKAGE = __name__.rpartition(".")[0]
 _MODELS = N_("Models are deployed in the PAI console, or by the PAI SDK: pass it the URI of Estimator.model_data().")
 _STEPS = N_("Run the script as a job: Estimator(…).fit(), or as a step of a pipeline: CustomJob(…).as_component()")
 _EXPERIMENTS = N_(
-    "Compare jobs: %pai compare. To add a job to an experiment of PAI: "
+    "Compare two jobs: %pai diff ID OTHER. To add a job to an experiment of PAI: "
     "Estimator(experiment_config=ExperimentConfig('ID'))"
 )
 _PIPELINES = N_("The names are in jupyter_pai.sdk.pipeline and jupyter_pai.sdk.pipeline.types.")

@@ -148,8 +148,8 @@ TRIALS = (
           N_("Submit one job that succeeds, one that ends with `exit 3`, one with an image that does not exist, and "
              "stop one: `%pai show` gives succeeded, failed, failed and stopped, with the platform's reason.")),
     Trial("logs", N_("Lines of a log come once and in order, from several instances too."),
-          N_("Submit `for i in $(seq 100000); do echo $i; done` with two instances; `%pai logs --instance` counts to "
-             "100000 for each.")),
+          N_("Submit `for i in $(seq 100000); do echo $i; done` with two instances; `%pai logs --instance NAME` "
+             "counts to 100000 for each.")),
     Trial("metrics", N_("The platform reads metrics by our patterns; the units of CPU and memory are as shown."),
           N_("Submit a job that prints `loss=0.5` and keeps one core and 1 GB busy for five minutes; compare the "
              "charts with PAI's console.")),

@@ -176,8 +176,8 @@ TRIALS = (
           N_("Submit one job that succeeds, one that ends with `exit 3`, one with an image that does not exist, and "
              "stop one: `%pai show` gives succeeded, failed, failed and stopped, with the platform's reason.")),
     Trial("logs", N_("Lines of a log come once and in order, from several instances too, and after the job's end."),
-          N_("Submit `for i in $(seq 100000); do echo $i; done` with two instances; `%pai logs --instance` counts to "
-             "100000 for each, also a day later.")),
+          N_("Submit `for i in $(seq 100000); do echo $i; done` with two instances; `%pai logs --instance NAME` "
+             "counts to 100000 for each, also a day later.")),
     Trial("limit", N_("A job ends after its maximum run time."),
           N_("Submit `sleep 600` with `--max-run-time 60`: it is stopped, and the reason says why.")),
     Trial("metrics", N_("Metrics that are pushed are in the console."),

@@ -280,7 +280,7 @@ class Workflows:
             if not again:
                 raise Conflict(
                     _("The run {run} succeeded, so there is nothing to resume.").format(run=run.id),
-                    fix=_("Run the workflow again: %pai workflow run"),
+                    fix=_("Run the workflow again: %pai workflow run [FILE]"),
                 )
             record = folder.record()
             await self._check_again(folder, record, again, confirmed=request.confirmed)

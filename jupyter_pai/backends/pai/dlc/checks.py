@@ -33,7 +33,7 @@ TRIALS = (
              "stop one: `%pai show` gives succeeded, failed, failed and stopped, with the platform's reason.")),
     Trial("logs", N_("Lines of a log come once and in order, from several instances too, and after the job's end."),
           N_("Submit `for i in $(seq 20000); do echo $i; [ $((i % 500)) != 0 ] || sleep 1; done` with two instances; "
-             "`%pai logs --instance` counts to 20000 for each, also a day later.")),
+             "`%pai logs --instance NAME` counts to 20000 for each, also a day later.")),
     Trial("restarts", N_("The log of an instance that was started again continues with that of its new pod."),
           N_("Submit `echo $(date); sleep 5; exit 1` with `--option restart_policy=OnFailure`: the log has each "
              "attempt.")),
