@@ -8,14 +8,14 @@ from typing import Self
 
 from ...core.errors import BadInput
 from ...core.i18n import _
-from ..objects.uri import UNUSABLE, ObjectUri
+from ..objects.uri import ObjectUri, check_key
 
 __all__ = ["CosUri"]
 
 _SCHEME = "cos://"
 # Source: "Bucket overview" of COS: the name has at most 60 characters with the APPID.
 _BUCKET = re.compile(r"(?=.{1,60}\Z)[a-z0-9]([a-z0-9-]*[a-z0-9])?-[0-9]+")
-# Bytes.
+# Bytes. Source: "Object overview" of COS. The official client omits a slash at the beginning.
 _LONGEST_KEY = 850
 
 
@@ -31,20 +31,8 @@ class CosUri(ObjectUri):
         bucket, _slash, key = uri.removeprefix(_SCHEME).partition("/")
         if not _BUCKET.fullmatch(bucket):
             raise BadInput(_("`{uri}`: invalid bucket name `{bucket}`.").format(uri=uri, bucket=bucket), fix=fix)
-        _check_key(uri, key)
+        check_key(uri, key, "COS", _LONGEST_KEY)
         return cls(bucket, key)
 
     def __str__(self) -> str:
         return f"{_SCHEME}{self.bucket}/{self.key}"
-
-
-def _check_key(uri: str, key: str) -> None:
-    """Source: "Object overview" of COS. The official client omits a slash at the beginning."""
-    bad = key.startswith(("/", "\\")) or UNUSABLE.search(key)
-    if bad or len(key.encode()) > _LONGEST_KEY:
-        raise BadInput(
-            _("`{uri}` has a key that COS does not allow.").format(uri=ascii(uri) if bad else f"{uri[:100]}…"),
-            fix=_(
-                "Keys must not begin with / or \\, must not contain control characters, and have at most {n} bytes."
-            ).format(n=_LONGEST_KEY),
-        )

@@ -7,7 +7,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Self
 
-__all__ = ["UNUSABLE", "ObjectUri"]
+from ...core.errors import BadInput
+from ...core.i18n import _
+
+__all__ = ["UNUSABLE", "ObjectUri", "check_key"]
 
 # Control characters and surrogates: UTF-8 cannot encode surrogates.
 UNUSABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
@@ -50,3 +53,21 @@ class ObjectUri(ABC):
         """Return the parent folder and the path in it, which is empty at the bucket's root."""
         above, slash, name = self.key.rstrip("/").rpartition("/")
         return self.at(above + slash), name + "/" * (self.key.endswith("/") and bool(name))
+
+
+def check_key(uri: str, key: str, storage: str, longest: int) -> None:
+    """Check the key of a URI. `storage` is the name of the service, `longest` in bytes.
+
+    Raises:
+        BadInput: if the service does not allow the key.
+    """
+    bad = key.startswith(("/", "\\")) or UNUSABLE.search(key)
+    if bad or len(key.encode()) > longest:
+        raise BadInput(
+            _("`{uri}` has a key that {storage} does not allow.").format(
+                uri=ascii(uri) if bad else f"{uri[:100]}…", storage=storage
+            ),
+            fix=_(
+                "Keys must not begin with / or \\, must not contain control characters, and have at most {n} bytes."
+            ).format(n=longest),
+        )

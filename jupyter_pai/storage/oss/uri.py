@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from ...core.errors import BadInput
 from ...core.i18n import _
-from ..objects.uri import UNUSABLE, ObjectUri
+from ..objects.uri import UNUSABLE, ObjectUri, check_key
 
 _SCHEME = "oss://"
 # Supported query parameters. Any other question mark belongs to the key.
@@ -25,6 +25,7 @@ _QUERY = re.compile(r"\?((?:endpoint|host|role_arn)=[^&?]*(?:&(?:endpoint|host|r
 # Source: "Bucket naming conventions" of OSS.
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
 _ENDPOINT = re.compile(r"[A-Za-z0-9.-]+(:\d{1,5})?|\[[0-9A-Fa-f:.]+\](:\d{1,5})?")
+# Bytes. Source: "Object naming conventions" of OSS.
 _LONGEST_KEY = 1023
 
 
@@ -52,7 +53,7 @@ class OssUri(ObjectUri):
                 _("`{uri}`: invalid endpoint `{host}`.").format(uri=uri, host=endpoint),
                 fix=_("An endpoint is a host such as oss-cn-hangzhou.aliyuncs.com, optionally with a port."),
             )
-        _check_key(uri, key)
+        check_key(uri, key, "OSS", _LONGEST_KEY)
         role = query.get("role_arn", "")
         if UNUSABLE.search(role):
             raise BadInput(
@@ -67,18 +68,6 @@ class OssUri(ObjectUri):
         is_needed = self.role_arn or _QUERY.search(self.key)
         query = f"?{urlencode({'role_arn': self.role_arn}, safe=':/')}" if is_needed else ""
         return f"{_SCHEME}{host}/{self.key}{query}"
-
-
-def _check_key(uri: str, key: str) -> None:
-    """Source: "Object naming conventions" of OSS."""
-    bad = key.startswith(("/", "\\")) or UNUSABLE.search(key)
-    if bad or len(key.encode()) > _LONGEST_KEY:
-        raise BadInput(
-            _("`{uri}` has a key that OSS does not allow.").format(uri=ascii(uri) if bad else f"{uri[:100]}…"),
-            fix=_(
-                "Keys must not begin with / or \\, must not contain control characters, and have at most {n} bytes."
-            ).format(n=_LONGEST_KEY),
-        )
 
 
 def _example() -> str:

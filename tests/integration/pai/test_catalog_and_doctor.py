@@ -320,4 +320,4 @@ def test_doctor_command_checks_every_profile(pai: StandIn, cli: Callable[..., An
 
 def test_doctor_live_lists_manual_checks(cli: Callable[..., Any]) -> None:
     shown = cli("doctor", "--live").stdout
-    assert "%pai" in shown
+    assert "jupyter pai adopt" in shown

@@ -38,6 +38,8 @@ CHECKS = [
 ]
 # Each answer may take this many seconds, not more.
 PATIENCE = 30
+# Headers whose wrong values Tornado refuses by itself, without a body.
+OF_HTTP = ("host", "content-length", "transfer-encoding", "expect")
 # `make soak` sets it; here a few of each.
 SETTINGS = settings(
     max_examples=int(os.environ.get("FUZZ_EXAMPLES", "1000")) // 50,
@@ -149,6 +151,9 @@ def test_any_request_gets_a_documented_reply(served: Served, verb: str, mode: Ge
                 case.path_parameters[name] = word
         if case.query and case.path_parameters.get("job") not in served.ended:
             case.query.pop("follow", None)  # It would end with the job.
+        for header in OF_HTTP:
+            if case.headers:
+                case.headers.pop(header, None)
         served.ask(case)
 
     asking()

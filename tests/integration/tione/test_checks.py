@@ -241,4 +241,4 @@ def test_doctor_command_reports_the_profile(tione: TiOne, cli: Callable[..., Com
 
 def test_doctor_live_lists_manual_checks(tione: TiOne, cli: Callable[..., CompletedProcess[str]]) -> None:
     shown = cli("doctor", "--live", "--backend", "tione").stdout
-    assert "%pai instances --backend tione" in shown
+    assert "jupyter pai instances --backend tione" in shown
