@@ -14,7 +14,7 @@ from ..core.errors import PaiError
 from ..core.i18n import _
 from . import summary
 from .context import current_shell
-from .parameters import options_shown
+from .parameters import options_shown, program
 from .printing import print_line
 
 
@@ -57,12 +57,12 @@ def explain_run(interrupt: KeyboardInterrupt, run: str, *, embedded: bool = Fals
     empty if its start was interrupted. `embedded`: the engine that starts the steps ends with this process."""
     if "is_explained" in vars(interrupt):
         return
-    in_python, program = not options_shown(), "%pai" if current_shell() else "jupyter pai"
+    in_python = not options_shown()
     if not run:
-        command = "jupyter_pai.list_workflows()" if in_python else f"{program} workflow list"
+        command = "jupyter_pai.list_workflows()" if in_python else f"{program()} workflow list"
         text = _("Interrupted. The workflow may have been started. To check: {command}").format(command=command)
     else:
-        command = f'jupyter_pai.get_workflow("{run}").stop()' if in_python else f"{program} workflow stop {run}"
+        command = f'jupyter_pai.get_workflow("{run}").stop()' if in_python else f"{program()} workflow stop {run}"
         text = _("Workflow {run} is still running. To stop it: {command}").format(run=run, command=command)
         if embedded and not current_shell():
             text += "\n" + _("Its next step waits for a Jupyter server, or for: {command}").format(
@@ -75,7 +75,7 @@ def _command(verb: str, job: str = "") -> str:
     """Return the command of a verb in the language of the caller: Python, a magic, or a command line."""
     if not options_shown():
         return f'jupyter_pai.get_job("{job}").{verb}()' if job else f"jupyter_pai.{verb}_jobs()"
-    return f"{'%pai' if current_shell() else 'jupyter pai'} {verb} {job}".rstrip()
+    return f"{program()} {verb} {job}".rstrip()
 
 
 def _print(interrupt: KeyboardInterrupt, text: str) -> None:

@@ -1,7 +1,8 @@
-"""The parameters of `submit` and its kin: a spec from Python values, and errors that name parameters.
+"""The parameters of `submit` and its kin: a spec from Python values, and messages in the caller's language.
 
 Messages of the engine name options of the command line, such as `--instance-type`. Where Python code called it, the
-errors name the parameter instead: one table, applied to every message at one border (`parameter_names`).
+errors name the parameter instead: one table, applied to every message at one border (`parameter_names`). Its notes and
+fixes have commands as a cell has them; outside a notebook, `offered` writes them as a shell has them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ..core import contract
 from ..core.errors import PaiError, SpecError
 from ..core.file_uri import scheme_of
 from ..core.i18n import _
+from .context import current_shell
 
 # The fields of `JobSpec`, whose module takes long to import.
 FIELDS = frozenset(
@@ -82,6 +84,9 @@ _OPTION = re.compile(
     r"(?P<gap>[ =](?P<word>'[^']*'(?:\"'\"'[^']*')*|(?:[^\s,;:()`，。；：（）]|[,:](?=[\w/]))+))?"
 )
 _VALUE = re.compile(r"'.*'|[A-Z]{2,}|\d[\w.]*|\S*[/*?\[]\S*", re.DOTALL)
+# The verb that only notebooks have.
+OF_NOTEBOOKS = "form"
+_MAGIC = re.compile(rf"(?<!%)%pai (?!{OF_NOTEBOOKS}\b)(?=[a-z])")
 _options_shown: ContextVar[bool] = ContextVar("options_shown", default=False)
 
 
@@ -107,9 +112,20 @@ def parameter_names(names: Mapping[str, str] | None = None) -> Iterator[None]:
         yield
     except PaiError as error:
         if not _options_shown.get():
-            error.message, error.fix = (as_parameters(text, names) for text in (error.message, error.fix))
+            error.message = as_parameters(error.message, names)
+            error.fix = offered(as_parameters(error.fix, names))
             error.args = (error.message,)
         raise
+
+
+def program() -> str:
+    """Return what stands before a verb: `%pai` in a notebook, else `jupyter pai`."""
+    return "%pai" if current_shell() else "jupyter pai"
+
+
+def offered(text: str) -> str:
+    """Return a note or a fix with its commands as the caller runs them. Names that users chose are no such texts."""
+    return text if current_shell() else _MAGIC.sub("jupyter pai ", text)
 
 
 def as_parameters(text: str, names: Mapping[str, str] | None = None) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from ..core.errors import JobFailed
 from ..core.i18n import _, ngettext
 from ..core.text import plain, printable, show_size
+from .parameters import offered
 
 MIME_TYPE = "application/vnd.jupyter-pai.job+json"
 _BARS = "▁▂▃▄▅▆▇█"
@@ -103,8 +104,8 @@ def job_failed(job: Mapping[str, Any], tail: str) -> JobFailed:
         job=job["id"], name=job["name"], status=status, reason=reason
     )
     text = f"{message}\n{lines}\n" if lines else message
-    ended = {name: job[name] for name in ("fix", "status", "exit_code")}
-    return JobFailed(text, job_id=job["id"], reason=reason, tail=tail, **ended)
+    ended = {name: job[name] for name in ("status", "exit_code")}
+    return JobFailed(text, job_id=job["id"], reason=reason, tail=tail, fix=offered(job["fix"]), **ended)
 
 
 def duration(job: Mapping[str, Any], now: float | None = None) -> str:
@@ -159,14 +160,14 @@ def _facts(view: View) -> list[tuple[str, str]]:
         (_("code"), commit(job["git"]) if job.get("git") else ""),
         (_("pinned"), _("protected from delete and prune") if job.get("pinned") else ""),
         (_("reason"), job.get("reason")),
-        (_("fix"), job.get("fix")),
+        (_("fix"), offered(job.get("fix", ""))),
     )
     parameters = [(name, value[:200]) for name, value in job["output_parameters"].items()]
     outputs = view.outputs
     if outputs is None:
         likely = ("model", "notebook") if job["status"] == "succeeded" else ("notebook",)
         outputs = {name: job["outputs"][name] for name in likely if name in job["outputs"]}
-    notes = [(_("note"), note) for note in job["notes"]]
+    notes = [(_("note"), offered(note)) for note in job["notes"]]
     shown = [*(fact for fact in facts if fact[1]), *parameters, *outputs.items(), *notes]
     return [(plain(name), plain(value)) for name, value in (*shown, *_instances(view.instances))]
 

@@ -15,10 +15,10 @@ from ..core.text import end_of_log, plain, printable
 from . import summary
 from .base import Client
 from .connect import connect
-from .context import current_shell, widget_part
+from .context import widget_part
 from .interrupts import explain_run
 from .job import JobHandle
-from .parameters import options_shown, parameter_names
+from .parameters import offered, options_shown, parameter_names, program
 from .printing import print_line
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ def notes_on(run: Mapping[str, Any], client: Client) -> list[str]:
         notes.append(
             _("Steps start while the Jupyter server runs. While it is off, jobs continue and the next step waits.")
         )
-    return [_("note: {note}").format(note=note) for note in notes]
+    return [_("note: {note}").format(note=offered(note)) for note in notes]
 
 
 def status_word(status: str) -> str:
@@ -328,7 +328,7 @@ def _failure(run: Mapping[str, Any], client: Client) -> JobFailed:
     message = text.format(run=run["id"], name=run["name"], status=status, step=failed["name"], reason=reason)
     tail = _tail(failed["job"], client)
     fixes = (
-        failed["fix"],
+        offered(failed["fix"]),
         _("To run the steps again that did not succeed: {command}").format(command=_resume(run["id"])),
     )
     fix = "\n".join(filter(None, fixes))
@@ -340,7 +340,7 @@ def _failure(run: Mapping[str, Any], client: Client) -> JobFailed:
 def _resume(run: str) -> str:
     if not options_shown():
         return f'jupyter_pai.get_workflow("{run}").resume()'
-    return f"{'%pai' if current_shell() else 'jupyter pai'} workflow resume {run}"
+    return f"{program()} workflow resume {run}"
 
 
 def _tail(job: str, client: Client) -> str:

@@ -12,7 +12,9 @@ from ..client.base import Client, progress_printer
 from ..client.context import NotebookContext
 from ..client.interrupts import explain_submit, new_key
 from ..client.job import JobHandle
+from ..client.parameters import offered
 from ..client.printing import json_text
+from ..core.i18n import _
 from ..core.secret import Secret
 from .parser.parser import Options
 
@@ -45,6 +47,11 @@ class Console(ABC):
     @abstractmethod
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Print a table."""
+
+    def notes(self, notes: Iterable[str]) -> None:
+        """Print notes of the engine."""
+        for note in notes:
+            self.print(_("note: {note}").format(note=offered(note)))
 
     @abstractmethod
     def log(self, chunks: Iterable[bytes], job: str, *, follow: bool, raw: bool) -> None:

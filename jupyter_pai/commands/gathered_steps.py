@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..client.context import NotebookContext
+from ..client.parameters import offered
 from ..client.workflow import step_document
 from ..core.errors import NotFound, UsageError
 from ..core.i18n import _, ngettext
@@ -41,7 +42,7 @@ def gather(ctx: CommandContext, options: Options, spec: Mapping[str, Any]) -> No
     text = _("Step `{step}` replaced.") if is_replaced else _("Step `{step}` gathered.")
     count = ngettext("{n} step: {names}", "{n} steps: {names}", len(_steps))
     ctx.console.print(f"{text.format(step=options.step)} {count.format(n=len(_steps), names=', '.join(_steps))}")
-    ctx.console.print(_("To check the workflow: %pai workflow show   To run it: %pai workflow run"))
+    ctx.console.print(offered(_("To check the workflow: %pai workflow show   To run it: %pai workflow run")))
 
 
 def _without_notebook(spec: dict[str, Any], notebook: Path | None) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any
 
 from ..client import job_files, summary
-from ..client.context import current_shell
 from ..client.job import JobHandle
 from ..client.log_printer import last_lines
+from ..client.parameters import program
 from ..core.errors import Conflict, EngineError, NotFound, Unconfirmed, UsageError
 from ..core.i18n import _, ngettext
 from . import gathered_steps
@@ -37,8 +37,7 @@ def submit(ctx: CommandContext, options: Options, *, cell: str = "", attach: boo
         spec, backend = spec_of(options, ctx.caller, job_file=read.spec), ""
     else:
         spec = spec_of(options, ctx.caller, target=target, cell=cell)
-    for note in read.notes if read and not options.json else ():
-        ctx.console.print(_("note: {note}").format(note=note))
+    ctx.console.notes(read.notes if read and not options.json else ())
     if options.step:
         gathered_steps.gather(ctx, options, spec)
         return None
@@ -130,8 +129,7 @@ def _print_preview(ctx: CommandContext, preview: dict[str, Any], warnings: Seque
     if more := preview["excluded"] - len(preview["left_out"]):
         write(_("excluded: {n:,} more").format(n=more))
     _show_hyperparameters(ctx, preview["hyperparameters"])
-    for note in preview["notes"]:
-        write(_("note: {note}").format(note=note))
+    ctx.console.notes(preview["notes"])
     if preview["cost"] and preview["cost"] not in preview["questions"]:
         write(_("cost: {cost}").format(**preview))
     for question in preview["questions"]:
@@ -163,8 +161,7 @@ def _inspect(ctx: CommandContext, options: Options) -> None:
     if not reply["hyperparameters"]:
         names = ", ".join(file["path"] for file in reply["files"]) or "-"
         ctx.console.print(_("No hyperparameters found in: {files}").format(files=names))
-    for note in reply["notes"]:
-        ctx.console.print(_("note: {note}").format(note=note))
+    ctx.console.notes(reply["notes"])
     for text in dict.fromkeys(reply["refused"].values()):
         ctx.console.print(_("refused: {text}").format(text=text))
 
@@ -310,7 +307,7 @@ def _stop(ctx: CommandContext, options: Options) -> None:
             ctx.console.print(repr(handle.wait(max(until - time.monotonic(), 0))))
         except TimeoutError:
             text = _("{job} has not ended yet. To wait for its end: {command}")
-            command = f"{'%pai' if current_shell() else 'jupyter pai'} stop {handle.id} --timeout 0"
+            command = f"{program()} stop {handle.id} --timeout 0"
             ctx.console.print(text.format(job=handle.id, command=command))
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..client.parameters import offered
 from ..client.summary import local_time
 from ..core.errors import BackendError, UsageError
 from ..core.i18n import _
@@ -86,8 +87,7 @@ def _register(ctx: CommandContext, options: Options) -> None:
     } | {"labels": dict(map(parse_label, options.label)), "metrics": dict(map(_metric, options.metric))}
     reply = ctx.client.call("register_model", body=body | (_place(options) if options.uri else {}))
     if not options.json:
-        for note in reply["notes"]:
-            ctx.console.print(note)
+        ctx.console.notes(reply["notes"])
     version = _imported(ctx, options, reply["profile"], reply["version"])
     if not ctx.print_json(options, version):
         text = _("Registered {model} {version}: {uri}")
@@ -111,7 +111,8 @@ def _imported(ctx: CommandContext, options: Options, profile: str, version: dict
                 "model_version", model=version["model_id"], version=version["id"], profile=profile
             )
     except KeyboardInterrupt:
-        ctx.console.print(_("The import continues: %pai models versions {id}").format(id=version["model_id"]))
+        text = _("The import continues: %pai models versions {id}")
+        ctx.console.print(offered(text.format(id=version["model_id"])))
         raise
     if version["status"] == "failed":
         raise BackendError(

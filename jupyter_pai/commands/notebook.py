@@ -188,10 +188,8 @@ def _finish(ctx: CommandContext, options: grammar.Options, handle: JobHandle, *,
     if variable := getattr(options, "variable", None):
         ctx.caller.shell.user_ns[variable] = handle
     wait = options.wait if options.wait is not None else display_it and not ctx.caller.live
-    if wait and not options.json:
-        for note in handle.info["notes"]:
-            ctx.console.print(_("note: {note}").format(note=note))
     if wait:
+        ctx.console.notes([] if options.json else handle.info["notes"])
         write = LogPrinter(handle.id, sys.stderr) if options.json else None
         wait_for_success(handle, f"%pai stop {handle.id}", write=write)
     if options.json:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ..client.parameters import offered
 from ..client.summary import local_time
 from ..core.errors import BadInput, Conflict, NotFound, UsageError
 from ..core.i18n import _, language, ngettext
@@ -141,7 +142,7 @@ def _profile(ctx: CommandContext, options: Options) -> None:
         raise UsageError(_("No profile named."), fix=_("See {prog} --help.").format(prog="%pai profile"))
     if options.action == "set":
         if not options.values:
-            raise UsageError(_("No keys to set."), fix="profile set NAME KEY=VALUE")
+            raise UsageError(_("No keys to set."), fix=_("Name them: %pai profile set NAME KEY=VALUE"))
         body = {"values": dict(map(_setting, options.values))}
     if options.action == "login":
         reply = _log_in(ctx, name)
@@ -151,8 +152,7 @@ def _profile(ctx: CommandContext, options: Options) -> None:
         reply = ctx.client.call("profiles")
     _show_profiles(ctx, reply, options)
     if not options.json:
-        for note in reply.get("notes", ()):
-            ctx.console.print(note)
+        ctx.console.notes(reply.get("notes", ()))
 
 
 def _log_in(ctx: CommandContext, profile: str) -> dict[str, Any]:
@@ -280,14 +280,14 @@ def _doctor(ctx: CommandContext, options: Options) -> None:
         _print_findings(ctx, options, tried)
     else:
         trials = ctx.client.call("trials")["trials"]
-        plans = [(f"{trial['backend']} {trial['name']}", trial["what"], trial["how"]) for trial in trials]
+        plans = [(f"{trial['backend']} {trial['name']}", trial["what"], offered(trial["how"])) for trial in trials]
         ctx.print_table(options, trials, (_("trial"), _("expected result"), _("how")), plans)
 
 
 def _print_findings(ctx: CommandContext, options: Options, checks: Sequence[Mapping[str, str]]) -> None:
     """Print findings. Raises a BadInput if jobs cannot run."""
     marks = {"ok": "✓", "warn": "!", "bad": "✗"}
-    rows = [(marks[check["state"]], check["what"], check["text"], check["fix"]) for check in checks]
+    rows = [(marks[check["state"]], check["what"], offered(check["text"]), offered(check["fix"])) for check in checks]
     ctx.print_table(options, checks, ("", _("check"), _("result"), _("fix")), rows)
     if any(check["state"] == "bad" for check in checks):
         raise BadInput(_("Jobs cannot run until these problems are fixed."))

@@ -5,7 +5,6 @@ Exit codes: 0 success; 1 the awaited job did not succeed; 2 usage error; 3 engin
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from ..client.connect import connect
 from ..client.context import NotebookContext
 from ..client.interrupts import explain_submit, explain_wait
 from ..client.job import JobHandle
-from ..client.parameters import option_names
+from ..client.parameters import offered, option_names
 from ..client.workflow_run import WorkflowHandle
 from ..core.errors import EngineError, PaiError, UsageError
 from ..core.i18n import _
@@ -25,8 +24,6 @@ from .console import SUBMITS, YES, CommandContext, Console, as_json
 from .parser import parser as grammar
 from .registry import COMMANDS
 
-# The form exists in notebooks only.
-_MAGIC = re.compile(rf"(?<!%)%pai (?=(?:{'|'.join(grammar.VERBS.keys() - {'form'})})\b)")
 SUCCESS, NO_SUCCESS, USAGE, ENGINE, INTERRUPTED = 0, 1, 2, 3, 130
 
 
@@ -34,16 +31,13 @@ class Terminal(Console):
     """Prints results on standard output."""
 
     def print(self, text: str = "") -> None:
-        printing.print_line(_in_shell(text))
+        printing.print_line(text)
 
     def report(self, text: str) -> None:
-        printing.print_line(_in_shell(text), sys.stderr)
-
-    def json(self, value: object, *, indent: int | None = None) -> None:
-        printing.print_line(printing.json_text(value, indent=indent))
+        printing.print_line(text, sys.stderr)
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        printing.print_table(columns, [[_in_shell(cell) for cell in row] for row in rows])
+        printing.print_table(columns, rows)
 
     def log(self, chunks: Iterable[bytes], job: str, *, follow: bool, raw: bool) -> None:
         printing.LogOutput(raw=raw).copy(chunks)
@@ -134,9 +128,8 @@ def _show_submitted(console: Console, options: grammar.Options, result: JobHandl
 
 def _print_details(console: Console, job: JobHandle, *, waited: bool) -> None:
     info = job.info
-    for note in info["notes"]:
-        console.print(_("note: {note}").format(note=note))
-    for text in filter(None, (info["console_url"], info["fix"])):
+    console.notes(info["notes"])
+    for text in filter(None, (info["console_url"], offered(info["fix"]))):
         console.print(text)
     if waited:
         for name, value in info["output_parameters"].items():
@@ -162,11 +155,6 @@ def _wait(job: JobHandle, target: TextIO) -> int:
 
 def _print_error(error: PaiError) -> None:
     sys.stdout.flush()
-    for text in (_("Error: {message}").format(message=error.message), error.fix):
+    for text in (_("Error: {message}").format(message=error.message), offered(error.fix)):
         if text:
-            printing.print_line(_in_shell(text), sys.stderr)
-
-
-def _in_shell(text: str) -> str:
-    """Return a text whose commands are written as in a shell, instead of as in a notebook."""
-    return _MAGIC.sub("jupyter pai ", text)
+            printing.print_line(text, sys.stderr)

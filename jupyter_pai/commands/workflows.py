@@ -227,11 +227,9 @@ def _show_plan(ctx: CommandContext, options: Options, document: dict[str, Any]) 
         for step in plan["steps"]
     ]
     ctx.console.table(columns, rows)
-    for note in plan["notes"]:
-        ctx.console.print(_("note: {note}").format(note=note))
+    ctx.console.notes(plan["notes"])
     for step in plan["steps"]:
-        for note in step["notes"]:
-            ctx.console.print(_("note: {note}").format(note=f"{step['name']}: {note}"))
+        ctx.console.notes(f"{step['name']}: {note}" for note in step["notes"])
     for question in plan["questions"]:
         ctx.console.print(_("to confirm: {question}").format(question=question))
     ctx.console.print(_("Nothing was submitted."))

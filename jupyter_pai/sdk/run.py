@@ -9,6 +9,7 @@ from ..client import summary
 from ..client.base import Client, progress_printer
 from ..client.interrupts import explain_submit, new_key
 from ..client.job import JobHandle, wait_for_success
+from ..client.parameters import program
 from ..client.printing import print_line
 from ..core import file_uri
 from ..core.errors import JobFailed
@@ -46,7 +47,7 @@ def wait_for(handle: JobHandle, interval: float, timeout: float | None, show_log
     Raises:
         JobUnsuccessful: if the job failed.
     """
-    stop = f"latest_job.stop(), or %pai stop {handle.id}"
+    stop = f"latest_job.stop(), or {program()} stop {handle.id}"
     try:
         allowed, refresh = ("succeeded", "stopped"), interval < INTERVAL
         wait_for_success(handle, stop, timeout, logs=show_logs, allowed=allowed, refresh=refresh)

@@ -328,8 +328,8 @@ def test_missing_input_is_named(machine: Machine) -> None:
 
 def test_command_ends_at_its_limit(machine: Machine) -> None:
     """Its output after the signal is kept, as are its files. A command that ends before is not affected."""
-    command = "echo r >r; trap 'echo ended; exit 0' TERM; while :; do sleep 0.1; done"
-    code, output = machine.run(script(job(command), replace(machine.site, limit=1)))
+    command = "trap 'echo ended; exit 0' TERM; echo r >r; while :; do sleep 0.1; done"
+    code, output = machine.run(script(job(command), replace(machine.site, limit=3)))
     assert (code, own(output)[-1]) == (124, "ended")
     assert '[pai] {"failure": "Stopped: the maximum run time was reached.", "cell": 0}' in output.splitlines()
     assert '[pai] {"exit_code": 124}' in output.splitlines()

@@ -29,8 +29,6 @@ MENTIONED = {
     "tensorboard ID opens a TensorBoard for you only",
     "tutorial in a notebook",
 }
-# Only a notebook has it.
-OF_NOTEBOOKS = {"tutorial"}
 # Options of other programs.
 FOREIGN = {
     "--add-subuids",
@@ -59,8 +57,7 @@ def refused() -> Iterator[str]:
         line = PLACEHOLDER.sub("some=1", command.removesuffix("…").partition(" … ")[0].partition(" < ")[0])
         verb, *more = words_of(line, {})
         if verb not in grammar.VERBS:
-            if verb not in OF_NOTEBOOKS:
-                yield f"{command}: no verb"
+            yield f"{command}: no verb"
         elif more:  # Without arguments, a verb is mentioned only.
             try:
                 grammar.parse(grammar.parser(words=[verb]), [verb, *more])

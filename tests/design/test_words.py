@@ -18,7 +18,6 @@ KEYWORDS = {"fix", "help", "epilog", "message", "title", "summary"}
 # Nobody reads those but a program.
 ALLOWED = {
     "pip install --force-reinstall --no-deps jupyter-pai",
-    "profile set NAME KEY=VALUE",
 }
 
 

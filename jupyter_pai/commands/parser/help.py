@@ -5,6 +5,7 @@ An example is a text, and a command line without its program. Lines for jobs use
 
 from __future__ import annotations
 
+from ...client.parameters import OF_NOTEBOOKS
 from ...core.i18n import N_, _
 
 _Examples = tuple[tuple[str, str], ...]
@@ -154,7 +155,6 @@ def show_examples(prog: str, examples: _Examples) -> str:
     """Return the lines of `--help` for these examples of a program: ``jupyter pai``, ``%pai``, ``%%pai_train``."""
     lines = []
     for text, line in examples:
-        # The form exists in notebooks only.
-        program = "%pai" if line.startswith("form ") else prog
+        program = "%pai" if line.startswith(OF_NOTEBOOKS) else prog
         lines += [_(text), f"  {program} {line}"]
     return "\n".join(lines)

@@ -171,6 +171,17 @@ def test_detached_jobs_are_found_by_name_and_prefix(cli: Cli, folder: Path) -> N
     assert "succeeded" in cli("show", "last").stdout
 
 
+def test_terminal_changes_offered_commands_but_no_names(cli: Cli, folder: Path) -> None:
+    (folder / "a").touch()
+    command = "echo OSError: No space left on device; exit 1"
+    done = cli("submit", "--command", command, "--name", "%pai list", "--wait")
+    assert (done.returncode, "%pai list" in done.stdout) == (1, True), done.stderr
+    shown = cli("show", "last").stdout
+    for text in (done.stdout, shown):
+        assert "jupyter pai delete ID" in text and "%pai delete" not in text
+    assert "%pai list" in shown and "%pai list" in cli("list").stdout
+
+
 @pytest.mark.slow("processes")
 def test_json_output_is_one_object(cli: Cli, folder: Path) -> None:
     (folder / "a").touch()

@@ -23,12 +23,14 @@ DONE = "submit --command 'echo a > $PAI_OUTPUT_MODEL/a' --source . --wait"
 @dataclass(frozen=True)
 class Case:
     """Commands, the last of which is refused. What it offers replaces it if `instead`, else it succeeds afterwards.
-    `values` replace the placeholders of the offered command. `option` is offered instead of a command."""
+    `values` replace the placeholders of the offered command. `option` is offered instead of a command, and replaces
+    `wrong`."""
 
     lines: Sequence[str]
     values: tuple[tuple[str, str], ...] = ()
     instead: bool = False
     option: str = ""
+    wrong: str = ""
 
 
 CASES = {
@@ -47,7 +49,7 @@ CASES = {
     "files that exist": Case([DONE, "download last model to", "download last model to"], option="--overwrite"),
     "folder of the tutorial": Case(["tutorial to", "tutorial to"], (("DEST", "other"),), instead=True),
     "confirmation": Case(["put train.py copy.py", "rm copy.py"], option="--yes"),
-    "hyperparameter without a sign": Case(["submit train.py --hp lr 0.1"], option="--hp lr=0.1"),
+    "hyperparameter without a sign": Case(["submit train.py --hp lr 0.1"], option="--hp lr=0.1", wrong="--hp lr 0.1"),
     "no name": Case(["secret set"], instead=True),
     "unknown run": Case(["workflow show nothing"], instead=True),
     "active run": Case(["workflow run slow.yaml", "workflow delete last --yes"]),
@@ -88,7 +90,7 @@ def test_offered_command_works_as_written(cli: Cli, project: Path, case: Case) -
     assert answer.returncode == 2, answer.stdout + answer.stderr
     if case.option:
         assert case.option in answer.stderr
-        again = run(refused.replace("--hp lr 0.1", ""), *shlex.split(case.option))
+        again = run(refused.removesuffix(case.wrong), *shlex.split(case.option))
         assert again.returncode == 0, again.stderr
         return
     offered = COMMAND.findall(answer.stderr.partition("\n")[2])

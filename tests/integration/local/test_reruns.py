@@ -77,7 +77,7 @@ def test_resume_uses_the_checkpoints_of_the_previous_job(engine: EmbeddedClient,
 
 def test_impossible_resume_is_rejected_with_a_fix(engine: EmbeddedClient, folder: Path, home: Home) -> None:
     running = submit(engine, "sleep 1000")
-    with pytest.raises(Conflict, match=f"is active.*%pai stop {running.id}"):
+    with pytest.raises(Conflict, match=f"is active.*jupyter pai stop {running.id}"):
         running.rerun(resume=True)
     running.stop().wait()
     with pytest.raises(Conflict, match=f"no checkpoints in .*PAI_OUTPUT_CHECKPOINTS.*rerun {running.id}"):
@@ -85,7 +85,7 @@ def test_impossible_resume_is_rejected_with_a_fix(engine: EmbeddedClient, folder
     script(folder, COUNT)
     first = submit(engine, folder=folder, entry_point="train.py").wait()
     second = first.rerun(resume=True, command="exit 3").wait()
-    with pytest.raises(Conflict, match=f"Resume the job before it: %pai rerun {first.id} --resume"):
+    with pytest.raises(Conflict, match=f"Resume the job before it: jupyter pai rerun {first.id} --resume"):
         second.rerun(resume=True)
     shutil.rmtree(home.job(first.id).output)
     with pytest.raises(Conflict, match=first.id):
@@ -103,7 +103,7 @@ def test_files_read_by_a_running_job_are_not_deleted(engine: EmbeddedClient, fol
     command = "while [ ! -e $GO ]; do sleep 0.01; done; cat $PAI_INPUT_CHECKPOINTS/step"
 
     def check(user: JobHandle, go: Path) -> None:
-        with pytest.raises(Conflict, match=f"{user.id}.*files of {first.id}.*%pai stop {user.id}"):
+        with pytest.raises(Conflict, match=f"{user.id}.*files of {first.id}.*jupyter pai stop {user.id}"):
             first.delete()
         assert first.logs()
         go.touch()

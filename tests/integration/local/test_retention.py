@@ -80,7 +80,7 @@ def test_pinned_and_used_jobs_are_kept(engine: EmbeddedClient, folder: Path) -> 
     user = used.rerun(resume=True, command="sleep 1000")
     assert engine.call("show", job=kept.id)["pinned"]
     assert ids(prune(engine, keep=0)) == []
-    with pytest.raises(Conflict, match=f"%pai unpin {kept.id}"):
+    with pytest.raises(Conflict, match=f"jupyter pai unpin {kept.id}"):
         kept.delete()
     user.stop().wait()
     engine.call("unpin", job=kept.id)

@@ -67,7 +67,7 @@ def test_local_job_has_no_registry(engine: EmbeddedClient, pai: StandIn) -> None
     assert not job.info["registry"]
     with pytest.raises(Unsupported, match="`local` does not support: a registry of models") as caught:
         job.output_models()
-    assert "%pai outputs" in caught.value.fix
+    assert "jupyter pai outputs" in caught.value.fix
     with pytest.raises(Unsupported):
         register(engine, model="m", job=job.id)
 

@@ -67,7 +67,7 @@ def test_terminal_opens_in_a_running_job(
     job.stop().wait()
     with pytest.raises(Conflict, match="has ended") as ended:
         job.terminal()
-    assert f"%pai logs {job.id}" in ended.value.fix
+    assert f"jupyter pai logs {job.id}" in ended.value.fix
     tokens = [address.rpartition("Token=")[2].encode() for address in (url, reply["url"])]
     kept = [path for path in home.path.rglob("*") if path.is_file() and any(t in path.read_bytes() for t in tokens)]
     assert kept == []
@@ -137,7 +137,7 @@ def test_waiting_job_has_no_terminal(engine: EmbeddedClient, pai: StandIn) -> No
     job = submit(engine, "true", profile="pai", instance_type="", options=waiting)
     with pytest.raises(Conflict, match="no instances yet") as caught:
         job.terminal()
-    assert f"%pai show {job.id}" in caught.value.fix
+    assert f"jupyter pai show {job.id}" in caught.value.fix
     job.stop()
 
 

@@ -346,7 +346,7 @@ def test_interrupted_fit_leaves_the_job_running(engine: EmbeddedClient, folder: 
         fitting.send_signal(signal.SIGINT)
         _rest, errors = fitting.communicate()
     job = get_job("last")
-    assert f"Job {job.id} is still running. To stop it: latest_job.stop(), or %pai stop {job.id}" in errors
+    assert f"Job {job.id} is still running. To stop it: latest_job.stop(), or jupyter pai stop {job.id}" in errors
     assert job.status == "running"
     assert job.stop().wait().status == "stopped"
 

@@ -406,7 +406,8 @@ def test_unanswered_request_delays_neither_the_log_nor_other_data(
         assert await remote.sync(platform, "r1", ended=True)
         assert not remote.is_settled
         assert (place.log / "master-0").read_bytes() == b"1\n"
-        assert store.events.cursor(place.id) == "1"
+        while store.events.cursor(place.id) != "1":
+            await asyncio.sleep(0.01)
         platform.gate.set()
         assert await remote.optional.settle()
         # The last request follows the one that was running at the end.
