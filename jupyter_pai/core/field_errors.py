@@ -83,6 +83,8 @@ def _message(one: Mapping[str, Any], fields: Collection[str]) -> str:
         near = closest(str(one["loc"][-1]), fields)
         meant = _("; did you mean `{name}`?").format(name=near) if near else ""
         return _("unknown field") + meant
+    if one["type"] == "string_type" and isinstance(one["input"], bool | int | float):
+        return _("must be text: write it in quotes")  # YAML reads `true`, `on` and `1` as other values.
     # A message about the whole model has no field before it.
     if one["loc"] and (words := _WORDS.get(one["type"])):
         values = dict(one.get("ctx", {}))

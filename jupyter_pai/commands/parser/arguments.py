@@ -20,7 +20,11 @@ class Argument:
 
     def add_to(self, command: argparse._ActionsContainer) -> None:
         """Add the argument to a parser or group."""
-        command.add_argument(self.name, help=_(self.text), **self.settings)
+        settings = self.settings
+        if "choices" in settings and not self.name.startswith("-"):
+            # The error for a missing argument has these names, too.
+            settings = {"metavar": f"{{{','.join(settings['choices'])}}}"} | settings
+        command.add_argument(self.name, help=_(self.text), **settings)
 
 
 class OneOf(Argument):

@@ -16,7 +16,9 @@ VERBS: dict[str, Verb] = {
         N_("List and change the profiles of the settings."),
         Argument("action", _ACTION, choices=["list", "show", "set", "default", "remove", "login", "logout"]),
         Argument("name", N_("the profile"), nargs="?", default=""),
-        Argument("values", N_("with set: the keys; an empty value removes a key"), metavar="KEY=VALUE", nargs="*"),
+        Argument(
+            "values", N_("with set: the keys; an empty value removes a key"), metavar="KEY=VALUE", nargs="*", default=[]
+        ),
         JSON,
     ),
     "instances": (N_("List the instance types and quotas that jobs can request."), _LISTED, _ARRAY),
@@ -91,7 +93,7 @@ VERBS: dict[str, Verb] = {
         Argument("action", _ACTION, choices=["list", "set", "remove"]),
         Argument("name", N_("the secret's name; you are prompted for its value"), nargs="?", default=""),
         # A further argument may be the value, passed by mistake: no message may repeat it.
-        Argument("rest", argparse.SUPPRESS, nargs="*"),
+        Argument("rest", argparse.SUPPRESS, nargs="*", default=[]),
         JSON,
     ),
     "tutorial": (

@@ -111,6 +111,16 @@ _TABLE: tuple[tuple[str, str, str, int], ...] = (
         0,
     ),
     (
+        # dash has one message for both.
+        r"(?:^|[\s:])(?P<name>[^\s:/]{0,200}/[^\s:]{1,200}): not found$",
+        N_("The program `{name}`, or the interpreter in its first line, is missing."),
+        N_(
+            "Check with --dry-run that it is in the folder. "
+            "Write the path of an installed interpreter after `#!`, such as #!/usr/bin/env python3."
+        ),
+        127,
+    ),
+    (
         r"(?:^|[\s:])(?P<name>[^\s:]{1,200}): (?:command )?not found$",
         _NO_COMMAND,
         _NO_COMMAND_FIX,

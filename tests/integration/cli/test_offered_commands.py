@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-import shlex
-import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from ...conftest import script
-
-Cli = Callable[..., subprocess.CompletedProcess[str]]
+from ...support.offers import Cli, enter
 
 COMMAND = re.compile(r"jupyter pai ([^;\n]*?)(?=\.?$| {2}|[.;,] )", re.MULTILINE)
 LONG = "submit --command 'sleep 600' --source ."
@@ -75,22 +72,15 @@ def project(folder: Path) -> Path:
 @pytest.mark.slow("jobs", first=2)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_offered_command_works_as_written(cli: Cli, project: Path, case: Case) -> None:
-    def run(line: str, *more: str) -> subprocess.CompletedProcess[str]:
-        line, _arrow, file = line.partition(" < ")
-        if not file:
-            return cli(*shlex.split(line), *more)
-        with (project / file).open() as stdin:
-            return cli(*shlex.split(line), stdin=stdin)
-
     *before, refused = case.lines
     for line in before:
-        done = run(line)
+        done = enter(cli, line, project)
         assert done.returncode == 0, (line, done.stdout + done.stderr)
-    answer = run(refused)
+    answer = enter(cli, refused, project)
     assert answer.returncode == 2, answer.stdout + answer.stderr
     if case.option:
         assert case.option in answer.stderr
-        again = run(refused.removesuffix(case.wrong), *shlex.split(case.option))
+        again = enter(cli, f"{refused.removesuffix(case.wrong)} {case.option}", project)
         assert again.returncode == 0, again.stderr
         return
     offered = COMMAND.findall(answer.stderr.partition("\n")[2])
@@ -100,8 +90,8 @@ def test_offered_command_works_as_written(cli: Cli, project: Path, case: Case) -
         offered[0] = offered[0].replace(name, value)
     if "secret set" in offered[0] and "<" not in offered[0]:
         offered[0] += " < FILE"
-    done = run(offered[0])
+    done = enter(cli, offered[0], project)
     assert done.returncode == 0, (offered, done.stdout + done.stderr)
     if not case.instead:
-        again = run(refused)
+        again = enter(cli, refused, project)
         assert again.returncode == 0, again.stdout + again.stderr

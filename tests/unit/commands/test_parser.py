@@ -48,6 +48,8 @@ def spec(folder: Path, *words: str, cell: str = "") -> dict[str, Any]:
         ("list --stauts running", "Did you mean `--status`?"),
         ("status x", "Did you mean `show`?"),
         ("profile delete x", "unknown name `delete`"),
+        ("secret", "required: {list,set,remove} See"),
+        ("models", "required: {list,versions,register,delete} See"),
     ],
 )
 def test_errors_suggest_the_intended_word(line: str, words: str) -> None:

@@ -26,6 +26,8 @@ class Form(BaseModel):
         ({"names": []}, {"names": "must have 1 or more items"}),
         ({"names": ["a", "b", "c"]}, {"names": "must have 2 or fewer items"}),
         ({"rate": float("inf")}, {"rate": "must be a finite number"}),
+        ({"names": [True]}, {"names.0": "must be text: write it in quotes"}),
+        ({"names": [[]]}, {"names.0": "must be text"}),
         ({"inner": {"size": "x"}}, {"inner.size": "must be an integer"}),
     ],
 )
