@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from ..core.text import show_size
 from ..source.dataframes import is_frame, save_frame
 from .context import current_notebook
 from .interrupts import explain_submit, new_key
+from .parameters import offered_fixes
 from .printing import print_line
 
 if TYPE_CHECKING:
@@ -40,25 +41,35 @@ class Client(ABC):
     # True if the engine runs in this process and ends with it.
     embedded: bool
 
-    @abstractmethod
     def call(self, verb: str, *, body: object = None, **arguments: object) -> Any:
         """Call a verb and return its JSON reply.
 
         Raises:
-            PaiError: as the engine raised it.
+            PaiError: as the engine raised it, with the commands of its fix as the caller runs them.
         """
+        with offered_fixes():
+            return self._call(verb, body, arguments)
 
     def url(self, address: str) -> str:
         """Return the URL, for a browser on this machine, of a path on the server."""
         return address
 
-    @abstractmethod
     def read(self, verb: str, **arguments: object) -> Iterator[bytes]:
         """Call a verb and yield its reply in chunks of bytes.
 
         Raises:
-            PaiError: as the engine raised it.
+            PaiError: as for `call`.
         """
+        with offered_fixes():
+            yield from self._read(verb, arguments)
+
+    @abstractmethod
+    def _call(self, verb: str, body: object, arguments: Mapping[str, object]) -> Any:
+        """Call a verb and return its JSON reply."""
+
+    @abstractmethod
+    def _read(self, verb: str, arguments: Mapping[str, object]) -> Iterator[bytes]:
+        """Call a verb and yield its reply."""
 
     @abstractmethod
     def open_stream(self, send: Callable[[str], None], closed: Callable[[], None]) -> Stream:
@@ -256,7 +267,8 @@ def finish_copy(
         if more := copy.get("left_out", 0) - len(skipped):
             print_line(_("Skipped {n} unreadable files.").format(n=more), sys.stderr)
         return copy
-    raise PaiError.from_json(copy["error"] or {"message": _("The copy was ended."), "code": "Conflict"})
+    with offered_fixes():
+        raise PaiError.from_json(copy["error"] or {"message": _("The copy was ended."), "code": "Conflict"})
 
 
 def progress_printer(write: Callable[[str], object]) -> Callable[[int, int], None]:

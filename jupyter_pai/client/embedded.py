@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..api.api import call
@@ -44,14 +44,14 @@ class EmbeddedClient(Client):
         self._thread.join()
         self._loop.close()
 
-    def call(self, verb: str, *, body: object = None, **arguments: object) -> Any:
+    def _call(self, verb: str, body: object, arguments: Mapping[str, object]) -> Any:
         values = {name: value for name, value in arguments.items() if value is not None}
         if ROUTES[verb].body:
             values["body"] = body
         # JSON in both directions, so that both clients accept and return the same values.
         return json.loads(encode(self._wait(call(self._context, verb, **json.loads(json.dumps(values))))))
 
-    def read(self, verb: str, **arguments: object) -> Iterator[bytes]:
+    def _read(self, verb: str, arguments: Mapping[str, object]) -> Iterator[bytes]:
         chunks = self._wait(call(self._context, verb, **arguments))
         try:
             while (chunk := self._wait(_next(chunks))) is not None:

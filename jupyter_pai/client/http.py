@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -29,14 +29,14 @@ class HttpClient(Client):
         self.info = info
         self.parts = urlsplit(info.url)
 
-    def call(self, verb: str, *, body: object = None, **arguments: object) -> Any:
+    def _call(self, verb: str, body: object, arguments: Mapping[str, object]) -> Any:
         with self._request(verb, body, arguments) as reply:
             return json.load(reply)
 
     def url(self, address: str) -> str:
         return f"{self.parts.scheme}://{self.parts.netloc}{address}"
 
-    def read(self, verb: str, **arguments: object) -> Iterator[bytes]:
+    def _read(self, verb: str, arguments: Mapping[str, object]) -> Iterator[bytes]:
         with self._request(verb, None, arguments) as reply:
             while data := reply.read1(1 << 18):
                 yield data
@@ -47,7 +47,7 @@ class HttpClient(Client):
         return ServerStream(self.info, send, closed)
 
     @contextlib.contextmanager
-    def _request(self, verb: str, body: object, arguments: dict[str, object]) -> Iterator[http.client.HTTPResponse]:
+    def _request(self, verb: str, body: object, arguments: Mapping[str, object]) -> Iterator[http.client.HTTPResponse]:
         """Send a request. The reply is open within the block."""
         route = ROUTES[verb]
         headers = {

@@ -118,6 +118,16 @@ def parameter_names(names: Mapping[str, str] | None = None) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def offered_fixes() -> Iterator[None]:
+    """Raise errors of this block with the commands of their fixes as the caller runs them."""
+    try:
+        yield
+    except PaiError as error:
+        error.fix = offered(error.fix)
+        raise
+
+
 def program() -> str:
     """Return what stands before a verb: `%pai` in a notebook, else `jupyter pai`."""
     return "%pai" if current_shell() else "jupyter pai"

@@ -11,6 +11,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from ..client.parameters import offered
 from ..core.errors import Unsupported
 from ..core.i18n import N_, _
 
@@ -53,6 +54,9 @@ _MODULES = {
 
 class AbsentName(Unsupported, AttributeError):
     """A name that the PAI SDK has, and jupyter-pai has not."""
+
+    def __init__(self, message: str, *, fix: str) -> None:
+        super().__init__(message, fix=offered(fix))
 
 
 class _StandIn(type):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..client.parameters import offered
 from ..core.errors import ImageError
 from ..core.i18n import _
 from .session import target_of
@@ -88,7 +89,7 @@ def retrieve(
         raise kind(error.message, fix=error.fix, **error.details) from None
     raise ImageNotFound(
         _("No image of {name} for {accelerator}.").format(name=framework_name, accelerator=accelerator),
-        fix=_("See the available images: %pai images"),
+        fix=offered(_("See the available images: %pai images")),
     )
 
 

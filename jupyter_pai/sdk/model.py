@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..client.job import JobHandle
+from ..client.parameters import offered
 from ..core.errors import BadInput, NotFound, Unsupported
 from ..core.i18n import N_, _
 from ..jobs.model_uris import ModelUri
@@ -193,7 +194,7 @@ class RegisteredModel(ModelBase):
         if version is None:
             raise NoSuchModel(
                 _("Model `{name}` has no version.").format(name=model_name),
-                fix=_("List its versions: %pai models versions {name}").format(name=model_name),
+                fix=offered(_("List its versions: %pai models versions {name}").format(name=model_name)),
             )
         self._read(version, session)
 

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from ..client.base import Client
 from ..client.connect import connect
+from ..client.parameters import offered
 from ..client.printing import print_line
 from ..cloud.keys import AccessKey
 from ..core.errors import SettingsError, UsageError
@@ -209,7 +210,7 @@ class Session:
         if instance_type not in gpus:
             raise UnknownInstanceType(
                 _("Jobs cannot run on the instance type {name}.").format(name=instance_type),
-                fix=_("List the instance types: %pai instances"),
+                fix=offered(_("List the instance types: %pai instances")),
             )
         return gpus[instance_type] > 0
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..client.base import Client
 from ..client.job import JobHandle
+from ..client.parameters import offered
 from ..client.printing import print_line
 from ..core.errors import NotFound, UsageError
 from ..core.i18n import _
@@ -148,7 +149,7 @@ class TensorBoard:
                     name=self.tensorboard_id, status=status, reason=self._view["reason"]
                 ),
                 status_by(TensorBoardStatus, status),
-                fix=_("Check its status: %pai tensorboard --on-platform"),
+                fix=offered(_("Check its status: %pai tensorboard --on-platform")),
             )
 
     def start(self, wait: bool = True) -> None:

@@ -16,12 +16,14 @@ from jupyter_pai.commands.parser import parser as grammar
 from jupyter_pai.core.errors import UsageError
 from jupyter_pai.source.magic_line import words_of
 
-from .messages import catalogues, read, texts
+from .messages import ROOT, catalogues, read, texts
 
 # A command ends where its sentence, or its part of a list, does.
 END = r"[\]`;,()。，；、（）\n]|[.:] |\.?$| {2}| and "
 COMMAND = re.compile(rf"(?:(?<!%)%pai|\bjupyter pai) ([a-z]\w*(?:[^`;。，；、（）,()\n]*?(?={END})|(?= )))")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+# A fix with a command, as a cell has it.
+FIX = re.compile(r'fix=_\(\s*(?:"[^"]*"\s*)*?"[^"]*%pai ')
 PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 # Verbs in the middle of a sentence, with the words after them.
 MENTIONED = {
@@ -67,6 +69,11 @@ def refused() -> Iterator[str]:
 
 def test_offered_commands_exist() -> None:
     assert [*refused()] == []
+
+
+def test_fixes_of_the_sdk_are_written_for_its_caller() -> None:
+    """The SDK raises errors in plain Python, too, where no magics are: `client.parameters.offered` writes its fixes."""
+    assert [path for path in (ROOT / "jupyter_pai/sdk").rglob("*.py") if FIX.search(path.read_text("utf-8"))] == []
 
 
 def own_options() -> set[str]:

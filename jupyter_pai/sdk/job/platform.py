@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ...client.parameters import offered
 from ...client.printing import print_line
 from ...core.i18n import _
 from ..session import BACKEND, default_session, target_of
@@ -63,7 +64,7 @@ def _sized(fields: dict[str, Any], target: Target) -> dict[str, Any]:
                 _("In a quota, each instance needs the size of an instance type, got `{name}`.").format(
                     name=name or "-"
                 ),
-                fix=_("List the instance types: %pai instances"),
+                fix=offered(_("List the instance types: %pai instances")),
             )
         return {key: value for key, value in role.items() if key != "instance_type"} | sizes[name]
 

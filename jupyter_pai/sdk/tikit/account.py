@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...client.connect import connect
+from ...client.parameters import offered
 from ...client.printing import print_line
 from ...cloud.keys import AccessKey
 from ...core.errors import SettingsError, Unsupported, UsageError
@@ -45,7 +46,7 @@ class Account:
         if bool(secret_id) != bool(secret_key.open()):
             raise UsageError(
                 _("Pass both secret_id and secret_key."),
-                fix=_("Omit both to use the keys of the profile: %pai doctor --backend tione"),
+                fix=offered(_("Omit both to use the keys of the profile: %pai doctor --backend tione")),
             )
         return cls(AccessKey.of(secret_id, secret_key.open(), token.open()) if secret_id else None, region)
 

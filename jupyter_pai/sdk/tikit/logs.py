@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ...client.base import Client
+from ...client.parameters import offered
 from ...client.printing import print_line
 from ...core.errors import Unsupported, UsageError
 from ...core.i18n import _
@@ -35,7 +36,7 @@ def read(
     if filters:
         raise Unsupported(
             _("Filters of logs are not supported."),
-            fix=_("Search the log in JupyterLab, or filter the output of: %pai logs JOB"),
+            fix=offered(_("Search the log in JupyterLab, or filter the output of: %pai logs JOB")),
         )
     body = {"remote_id": _task_of(pod_name), "profile": target.profile}
     job = target.client.call("adopt", body=body)["id"]
@@ -52,7 +53,7 @@ def _task_of(pod_name: str) -> str:
     if not match:
         raise Unsupported(
             _("Logs are shown by task, as `train-…*`, and not by pod: {name}.").format(name=pod_name),
-            fix=_("For one instance, run: %pai logs JOB --instance worker-1"),
+            fix=offered(_("For one instance, run: %pai logs JOB --instance worker-1")),
         )
     return match[1]
 

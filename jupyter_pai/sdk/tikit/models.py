@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ...client.parameters import offered
 from ...core.errors import UsageError
 from ...core.i18n import _
 
@@ -54,9 +55,11 @@ class FrameworkInfo:
         if user_name or passwd:
             raise UsageError(
                 _("The login of a registry is not passed in code."),
-                fix=_(
-                    "Store the password as a secret: %pai secret set NAME. Then run: %pai submit --secret "
-                    "PASSWORD=NAME --option image_user=USER --option image_password=PASSWORD"
+                fix=offered(
+                    _(
+                        "Store the password as a secret: %pai secret set NAME. Then run: %pai submit --secret "
+                        "PASSWORD=NAME --option image_user=USER --option image_password=PASSWORD"
+                    )
                 ),
             )
         return FrameworkInfo(

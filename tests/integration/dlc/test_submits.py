@@ -83,7 +83,7 @@ def test_job_is_stopped_at_its_limit(engine: EmbeddedClient, pai: StandIn) -> No
 @pytest.mark.parametrize(
     ("spec", "field", "text"),
     [
-        ({"instance_type": "ecs.none"}, "instance_type", "%pai instances"),
+        ({"instance_type": "ecs.none"}, "instance_type", "jupyter pai instances"),
         ({"instance_type": "", "cpu": 1, "memory": "1GiB", "options": {"resource_id": "quota1stnd"}},
          "options.resource_id", "quota1stand"),
         ({"instance_type": "", "cpu": 100, "memory": "1GiB", "options": {"resource_id": "quota1stand"}},

@@ -167,7 +167,7 @@ def test_secret_values_are_never_returned(kept: EmbeddedClient) -> None:
 
 def test_unknown_secret_is_rejected_with_a_fix(kept: EmbeddedClient, home: Home) -> None:
     for call in (kept.submit, kept.preview):
-        for name, fix in (("WANDB", "%pai secret set WANDB"), ("HF_TOKNE", "`HF_TOKEN`")):
+        for name, fix in (("WANDB", "jupyter pai secret set WANDB"), ("HF_TOKNE", "`HF_TOKEN`")):
             with pytest.raises(BadInput, match=f"Unknown secret `{name}`") as caught:
                 call({"name": "x", "command": "true", "source": {"files": {"a": ""}}, "secrets": {name: name}})
             assert (caught.value.status, fix in caught.value.fix) == (400, True)

@@ -132,7 +132,7 @@ def test_backend_without_a_registry_refuses_models(
         file.write(f'\n[profiles.nodes]\nbackend = "slurm"\nfolder = "{tmp_path}"\n')
     with pytest.raises(Unsupported, match="`slurm` does not support: a registry of models") as caught:
         submit(engine, SHOW, profile="nodes", inputs={"base": "model://net%201"})
-    assert "%pai models versions" in caught.value.fix
+    assert "jupyter pai models versions" in caught.value.fix
 
 
 def test_models_and_versions_are_completed(

@@ -88,7 +88,7 @@ def test_sixth_tensorboard_is_rejected_with_a_list(
     assert isinstance(boards, list)
     assert {board["user"] for board in boards} == {"ada"}
     oldest = boards[-1]["id"]
-    assert caught.value.fix == f"Stop one: %pai tensorboard --on-platform --stop {oldest}"
+    assert caught.value.fix == f"Stop one: jupyter pai tensorboard --on-platform --stop {oldest}"
     # The fix of the error works.
     assert "stopped" in cli("tensorboard", "--on-platform", "--stop", oldest).stdout
     assert opened(engine, sixth.id)["name"] == "number-5"

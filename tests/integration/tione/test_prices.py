@@ -152,7 +152,7 @@ def test_price_is_a_note_of_the_job(tione: TiOne, engine: EmbeddedClient, spec: 
             {"sold_out": {"TI.S.MEDIUM.POST"}},
             SoldOut,
             "The instance type is sold out in this region.",
-            "%pai instances",
+            "jupyter pai instances",
         ),
     ],
 )
@@ -178,7 +178,7 @@ def test_missing_money_and_machines_are_reported_at_the_submit(
     [
         ({"project_id": "999"}, "The workspace 999 does not exist", "Check the id and the profile."),
         ({"region": "ap-nowhere"}, "The service is not available in this region.", "Change the profile's `region`"),
-        ({"default_instance_type": "TI.NONE"}, "The instance type does not exist", "%pai instances"),
+        ({"default_instance_type": "TI.NONE"}, "The instance type does not exist", "jupyter pai instances"),
     ],
 )
 def test_wrong_place_is_reported_at_the_submit(

@@ -33,7 +33,10 @@ def refusal(engine: EmbeddedClient, **spec: Any) -> PaiError:
             {"roles": [{"name": "worker", "image": "a/b"}, {"name": "ps"}]}, "roles.1.image",
             "all roles of a task on TI-ONE have the same image. Set the image of the job only",
         ),
-        ({"options": {"image_user": "me", "image_password": "KEY"}}, "options.image_password", "%pai secret set NAME"),
+        (
+            {"options": {"image_user": "me", "image_password": "KEY"}},
+            "options.image_password", "jupyter pai secret set NAME",
+        ),
         ({"options": {"training_mode": "RAY"}}, "options.training_mode", "It has: DDP, MPI, HOROVOD."),
         ({"roles": [{"name": "chief"}]}, "roles.0.name", "does not have the role CHIEF. It has: WORKER."),
         (
@@ -89,7 +92,7 @@ def test_profile_needs_image_type_and_bucket(engine: EmbeddedClient, tione: TiOn
     for key, text in (
         ("default_image", "image: required: jobs on TI-ONE run in containers. Name an environment or an address"),
         ("default_instance_type", "instance_type: required. Request sizes with --cpu, --memory, --gpu"),
-        ("bucket", "Set it to a bucket in ap-guangzhou: %pai profile set NAME bucket=NAME-APPID"),
+        ("bucket", "Set it to a bucket in ap-guangzhou: jupyter pai profile set NAME bucket=NAME-APPID"),
     ):
         write_profile(tione, **{key: None})
         assert text in str(refusal(engine))
@@ -105,7 +108,7 @@ def test_profile_needs_image_type_and_bucket(engine: EmbeddedClient, tione: TiOn
             {"sold_out": {"TI.S.MEDIUM.POST"}}, {}, "instance_type",
             "The instance type is sold out in this region. TI-ONE CreateTrainingTask: TI.S.MEDIUM.POST is sold out",
         ),
-        ({}, {"instance_type": "TI.X.LARGE.POST"}, "instance_type", "List instance types: `%pai instances`"),
+        ({}, {"instance_type": "TI.X.LARGE.POST"}, "instance_type", "List instance types: `jupyter pai instances`"),
         ({"missing_images": {"a/b:1"}}, {"image": "a/b:1"}, "image", "The image does not exist, or cannot be used."),
         (
             {}, {"inputs": {"test": OBJECT, "train": OBJECT.replace("data", "gone")}}, "inputs.train",
@@ -175,7 +178,7 @@ def test_platform_that_fails_is_named(engine: EmbeddedClient, tione: TiOne) -> N
     error = refusal(engine)
     assert "The platform is busy, or has failed." in str(error)
     assert "no node answers" in str(error)
-    assert "%pai rerun ID" in str(error)
+    assert "jupyter pai rerun ID" in str(error)
     assert tione.tasks == []
 
 
@@ -220,7 +223,7 @@ def test_wrong_key_is_named_at_a_submit(
     use_key(monkeypatch, tione, key or SecretKey(tione.key.id, "another-secret"))
     error = refusal(engine, **code)
     assert text in error.message
-    assert "%pai profile login" in error.fix
+    assert "jupyter pai profile login" in error.fix
     assert error.status < 500
     assert tione.tasks == []
 

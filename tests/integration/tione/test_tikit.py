@@ -77,7 +77,7 @@ def test_invalid_arguments_are_refused(client: Client) -> None:
         Client(proxies={"https": "127.0.0.1:443"}).describe_training_frameworks()
     with pytest.raises(AttributeError, match=r"Client\.describe_training_task`") as raised:
         client.describe_training_task("train-1")
-    assert "%pai show" in str(raised.value)
+    assert "jupyter pai show" in str(raised.value)
     assert not hasattr(client, "_ipython_display_")
     with pytest.raises(UsageError, match="root of a bucket"):
         client.delete_cos_path("demo-1250000000", "/")

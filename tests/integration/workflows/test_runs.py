@@ -233,7 +233,7 @@ def test_damaged_run_is_reported_and_blocks_no_other(engine: EmbeddedClient, hom
     assert good["status"] == "succeeded"
     with pytest.raises(Exception, match=r"Cannot read the run .*run.json is damaged") as error:
         shown(engine, bad)
-    assert "%pai workflow delete" in str(error.value)
+    assert "jupyter pai workflow delete" in str(error.value)
     assert [run["name"] for run in engine.call("list_workflows")["runs"]] == ["good"]
     with (home.workflows / good["id"] / "steps.jsonl").open("a") as file:
         file.write('{"state": {"na')
