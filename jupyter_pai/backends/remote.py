@@ -158,10 +158,7 @@ class RemoteBackend(Backend):
         async for one in self._newest():
             if one.remote_id == remote_id and (report := (await self.poll([remote_id])).get(remote_id)):
                 return _remote_job(one, report)
-        raise NotFound(
-            _("The platform does not have the job {id}.").format(id=remote_id),
-            fix=_("List the jobs of the platform: %pai adopt"),
-        )
+        raise NotFound(_("The platform does not have the job {id}.").format(id=remote_id))
 
     def examine(self) -> list[Finding]:
         """By default, the platform is asked for its instance types."""

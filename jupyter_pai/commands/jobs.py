@@ -295,10 +295,11 @@ def _stop(ctx: CommandContext, options: Options) -> None:
     """Request the end of all jobs, then wait for it: for a limited time, since a script may ignore the request."""
     stopping = []
     for reference in options.jobs:
-        handle = JobHandle(ctx.client.call("stop", job=reference), ctx.client)
+        handle = ctx.job(reference)
         if handle.ended:
             ctx.console.print(_("{job} has already ended.").format(job=handle))
         else:
+            handle.stop()
             ctx.console.print(_("Stop requested: {job}").format(job=handle))
             stopping.append(handle)
     until = time.monotonic() + (options.timeout or math.inf)

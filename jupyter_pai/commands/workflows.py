@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from .jobs import confirmed
 from .parser.parser import Options
 
 _FILES = (".yaml", ".yml", ".json")
+# Seconds: the default of `stop` for jobs.
+_STOP_WAIT = 30
 
 
 def _workflow(ctx: CommandContext, options: Options) -> WorkflowHandle | None:
@@ -134,7 +137,12 @@ def _show(ctx: CommandContext, options: Options) -> WorkflowHandle | None:
 
 
 def _stop(ctx: CommandContext, options: Options) -> None:
-    run = ctx.client.call("stop_workflow", run=_named(options))["run"]
+    """Request the end of a run, then wait for it, as `stop` does for jobs: `delete` and `resume` need a run that has
+    ended."""
+    handle = WorkflowHandle(ctx.client.call("stop_workflow", run=_named(options))["run"], ctx.client)
+    with suppress(JobFailed, TimeoutError):  # The status is printed.
+        handle.wait(_STOP_WAIT, progress=False)
+    run = handle.info
     if not ctx.print_json(options, run):
         ctx.console.print(workflow_run.heading(run))
 

@@ -215,11 +215,12 @@ class PaiOptions(PlatformOptions):
 
     @model_validator(mode="after")
     def _check(self) -> PaiOptions:
-        if bool(self.resource_id) != bool(self.instance_spec):
+        if self.resource_id and not self.instance_spec:
             raise FieldError(
-                "instance_spec" if self.resource_id else "resource_id",
-                _("resource_id and instance_spec must be set together: a quota, and the resources of each instance."),
+                "instance_spec", _("In a quota, each instance needs a size: set --cpu and --memory, or instance_spec.")
             )
+        if self.instance_spec and not self.resource_id:
+            raise FieldError("resource_id", _("instance_spec applies within a quota: set resource_id."))
         if self.spot and self.resource_id:
             raise FieldError("spot", _("spot applies to instance types, not to quotas: omit one of the two."))
         if self.priority and not self.resource_id:

@@ -308,10 +308,7 @@ class SlurmBackend(SharedFolderBackend):
     async def job(self, remote_id: str) -> RemoteJob:
         remote = await asyncio.to_thread(_remote_job, *await self.queue.of_id(remote_id, fresh=True))
         if remote is None:
-            raise NotFound(
-                _("The cluster has no job {id}.").format(id=remote_id),
-                fix=_("List the jobs of the cluster: %pai adopt"),
-            )
+            raise NotFound(_("The cluster has no job {id}.").format(id=remote_id))
         return remote
 
     async def instance_types(self) -> list[InstanceType]:

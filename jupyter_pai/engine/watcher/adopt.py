@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from ...backends.remote import check_is_same
+from ...core.errors import NotFound
+from ...core.i18n import _
 from ...jobs.job import Job, JobStatus
 from ...jobs.state_dir import new_id, reserve, state_errors
 from .loop import Watcher
@@ -20,7 +22,11 @@ async def adopt_job(watcher: Watcher, remote_id: str, profile: str = "", backend
     """
     profiles, jobs = watcher.storages.profiles, watcher.store.jobs
     chosen = profiles.chosen(profile, backend)
-    remote = await profiles.backend(chosen).job(remote_id)
+    try:
+        remote = await profiles.backend(chosen).job(remote_id)
+    except NotFound as error:
+        error.fix = _("List the jobs of the platform: %pai adopt --profile {name}").format(name=chosen.name)
+        raise
     check_is_same(remote, remote_id)
     if existing := jobs.by_remote_id(chosen.backend, remote.remote_id):
         return existing

@@ -15,12 +15,12 @@ from jupyter_pai.jobs.state_dir import Home
 
 from ...fakes.openpai_client import document
 from ...support.connections import run_and_close
+from ...support.waiting import PATIENCE
 from .conftest import USER, client_of
 
 __all__ = ["Process", "follow", "waiting_for"]
 
 T = TypeVar("T")
-_PATIENCE = 60.0
 
 
 def waiting_for(*files: str, between: str = ":") -> str:
@@ -51,7 +51,7 @@ class Process:
 
     async def until(self, remote_id: str, condition: Callable[[Report], bool]) -> Report:
         """Return the first report that meets a condition."""
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(PATIENCE):
             while not condition(report := await self.report(remote_id)):
                 await asyncio.sleep(0.02)
         return report
@@ -65,7 +65,7 @@ class Process:
 
     async def instance_names(self, remote_id: str) -> list[str]:
         """Return the names of the instances once there are some."""
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(PATIENCE):
             while not (found := await self.follower.instances(remote_id)):
                 await asyncio.sleep(0.02)
         return [one.name for one in found]
@@ -73,7 +73,7 @@ class Process:
     async def log_until(self, remote_id: str, end: bytes, cursor: str = "", instance: str = "main-0") -> Log:
         """Read a log after a cursor until it ends with some bytes."""
         log = Log(cursor)
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(PATIENCE):
             while not log.data.endswith(end):
                 # A running job is read between two polls.
                 await self.report(remote_id)

@@ -14,6 +14,7 @@ from jupyter_pai.jobs.state_dir import Home
 
 from ...fakes.openpai import OpenPai
 from ...fakes.openpai_client import role
+from ...support.waiting import PATIENCE
 from .followed import Process, follow, waiting_for
 
 pytestmark = pytest.mark.usefixtures("private_ml", "engine")
@@ -107,7 +108,7 @@ def test_one_list_serves_all_jobs_and_details_those_that_have_ended(server: Open
         (query,) = {str(one["query"].get("username")) for one in server.requests if one["action"] == "rest:list"}
         assert query == "me"
         (share / "go3").touch()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while not (reports := await process.follower.poll(jobs))[jobs[3]].status.ended:
                 await asyncio.sleep(0.1)
         assert sum(report.status.ended for report in reports.values()) == 1
@@ -140,7 +141,7 @@ def test_many_ends_do_not_delay_the_states_of_others(server: OpenPai, home: Home
         for job in jobs:
             await process.ended(job)
         left, seen = jobs, list[int]()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while left:
                 ended = [job for job, report in (await follower.poll(left)).items() if report.status.ended]
                 seen.append(len(ended))
@@ -195,7 +196,7 @@ def test_events_say_why_a_job_waits(server: OpenPai, home: Home) -> None:
     async def story(process: Process) -> None:
         server.settings.room = False
         job = await process.submit("waits", roles={"ps": role("true", instances=2)})
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while not (page := await process.follower.events(job, "")).events:
                 await asyncio.sleep(0.02)
         assert {one.instance for one in page.events} == {"ps-0", "ps-1"}

@@ -14,6 +14,7 @@ from jupyter_pai.jobs.state_dir import Home
 
 from ...fakes.openpai import OpenPai
 from ...fakes.openpai_client import role
+from ...support.waiting import PATIENCE
 from .followed import Log, Process, follow, waiting_for
 
 pytestmark = pytest.mark.usefixtures("private_ml", "engine")
@@ -233,7 +234,7 @@ def test_bytes_are_fetched_once_and_lists_rarely(server: OpenPai, home: Home, sh
         job = await process.submit("large", f"head -c {size} /dev/urandom", waiting_for("go"))
         await process.instance_names(job)
         log, seen = Log(""), 0
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while seen < size:
                 await process.report(job)
                 while log.add(await process.follower.log(job, "main-0", log.cursor)):
@@ -258,7 +259,7 @@ def test_logs_are_complete_although_requests_fail(server: OpenPai, home: Home) -
         for job in jobs:
             await process.ended(job)
             log = Log("")
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE):
                 while log.data != lines(0, 300):
                     try:
                         log.add(await process.follower.log(job, "main-0", log.cursor))

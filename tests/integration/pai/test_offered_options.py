@@ -31,6 +31,7 @@ OFFERS = {
         "To list them: jupyter pai instances",
         ["instances --profile pai", "{line} --instance-type ecs.c6.large", "{line} --cpu 2 --memory 4GiB --gpu 0"],
     ),
+    "no size in a quota": Offer(GROUP, "set --cpu and --memory", ["{line} --cpu 1 --memory 1GiB"]),
     "sizes in a quota": Offer(f"{GROUP} --gpu 1", "Set both --cpu and --memory", ["{line} --cpu 1 --memory 1GiB"]),
     "type in a quota": Offer(
         f"{GROUP} --cpu 1 --memory 1GiB --instance-type ecs.g7.large",
@@ -38,6 +39,11 @@ OFFERS = {
         [f"{SUBMIT} --instance-type ecs.c6.large", f"{GROUP} --cpu 1 --memory 1GiB"],
     ),
     "adoption without a platform": Offer("adopt train0nothing", "--profile", ["adopt --profile pai"]),
+    "adoption of an unknown job": Offer(
+        "adopt train0nothing --profile pai",
+        "List the jobs of the platform: jupyter pai adopt --profile pai",
+        ["adopt --profile pai"],
+    ),
 }
 
 

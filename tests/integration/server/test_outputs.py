@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tornado.httpclient import HTTPClientError
 
+from ...support.waiting import PATIENCE
 from .conftest import PREFIX
 from .test_rest import ask, run
 
@@ -55,7 +56,7 @@ async def refusal(answer: Any) -> tuple[int, dict[str, Any]]:
 async def copied(jp_fetch: Any, job_id: str, **body: Any) -> dict[str, Any]:
     """Copy, and wait for the end."""
     copy = await ask(jp_fetch, "POST", "jobs", job_id, "download", body=body)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while copy["status"] in ("waiting", "running"):
             await asyncio.sleep(0.01)
             copy = await ask(jp_fetch, "GET", "copies", copy["id"])
@@ -80,7 +81,7 @@ async def test_channels_report_their_state(jp_fetch: Any, job: tuple[str, Path])
 async def test_outputs_of_a_running_job_are_listed(jp_fetch: Any, spec: dict[str, Any], tmp_path: Path) -> None:
     command = f"echo 1 > $PAI_OUTPUT_MODEL/m; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"
     job = (await ask(jp_fetch, "POST", "jobs", body={"spec": spec | {"command": command}}))["job"]
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while not (await outputs(jp_fetch, job["id"]))["files"]:
             await asyncio.sleep(0.02)
     assert (await ask(jp_fetch, "GET", "jobs", job["id"]))["ended_at"] is None
@@ -259,7 +260,7 @@ async def test_cancelled_copy_leaves_no_files(jp_fetch: Any, job: tuple[str, Pat
     with (folder / "w").open("wb") as file:
         file.truncate(1 << 42)  # No disk has room for it.
     copy = await ask(jp_fetch, "POST", "jobs", job_id, "download", body={"folder": "x"})
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while not copy["done"]:
             copy = await ask(jp_fetch, "GET", "copies", copy["id"])
         assert (jp_root_dir / "x").exists()

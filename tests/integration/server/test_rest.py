@@ -53,7 +53,7 @@ async def ask(jp_fetch: Any, method: str, *path: str, body: object = None, **par
 async def run(jp_fetch: Any, spec: dict[str, Any]) -> dict[str, Any]:
     """Submit a job and wait for its end."""
     job: dict[str, Any] = (await ask(jp_fetch, "POST", "jobs", body={"spec": spec}))["job"]
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while not job["ended_at"]:
             await asyncio.sleep(0.02)
             job = await ask(jp_fetch, "GET", "jobs", job["id"])

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tornado.httpclient import HTTPClientError
 
+from ...support.waiting import PATIENCE
 from .conftest import PREFIX
 from .test_rest import ask, run
 
@@ -27,7 +28,7 @@ class Tab:
         await self.send({"type": "subscribe", "id": number, "topic": topic} | fields)
 
     async def read(self) -> dict[str, Any]:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             text = await self.socket.read_message()
         assert text is not None, "the stream closed"
         return dict(json.loads(text))
@@ -160,9 +161,10 @@ async def test_streamed_metrics_are_downsampled_with_right_positions(
     command = f"seq 0 {count - 1}; while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; seq {count} {count + 9}"
     definitions = [{"name": "n", "regex": r"^(\d+)$"}]
     job = await submit(jp_fetch, spec | {"metric_definitions": definitions}, command)
-    async with asyncio.timeout(60):
-        while (await ask(jp_fetch, "GET", "jobs", job))["metrics"].get("n", {}).get("step") != count - 1:
-            await asyncio.sleep(0.02)
+    async with asyncio.timeout(PATIENCE):
+        while (seen := await ask(jp_fetch, "GET", "jobs", job))["metrics"].get("n", {}).get("step") != count - 1:
+            print({name: seen[name] for name in ("status", "reason", "metrics", "notes")})
+            await asyncio.sleep(0.1)
     tab = await open_tab(jp_ws_fetch)
     await tab.subscribe(1, "metrics", job=job, points=100)
     first = (await tab.read())["metrics"]["n"]

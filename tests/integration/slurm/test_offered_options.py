@@ -40,7 +40,9 @@ OFFERS = {
         [f"{SUBMIT} --cpu 1 --memory 100MiB --gpu 0 --wait"],
         code=0,
     ),
-    "unknown job": Offer("adopt 99999999", "List the jobs of the cluster: jupyter pai adopt", ["adopt"]),
+    "unknown job": Offer(
+        "adopt 99999999", "List the jobs of the platform: jupyter pai adopt --profile lab", ["adopt --profile lab"]
+    ),
 }
 
 

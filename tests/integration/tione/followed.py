@@ -15,12 +15,12 @@ from jupyter_pai.cloud.tencent.account import TencentAccount
 from jupyter_pai.jobs.state_dir import Home
 
 from ...support.connections import run_and_close
+from ...support.waiting import PATIENCE
 from .conftest import settings_of
 
 __all__ = ["Log", "Process", "follow"]
 
 T = TypeVar("T")
-_PATIENCE = 60.0
 
 
 class Process:
@@ -41,7 +41,7 @@ class Process:
 
     async def until(self, task: str, condition: Callable[[Report], bool]) -> Report:
         """Return the first report that meets a condition."""
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(PATIENCE):
             while not condition(report := await self.report(task)):
                 await asyncio.sleep(0.02)
         return report
@@ -56,7 +56,7 @@ class Process:
     async def whole_log(self, task: str, cursor: str = "", instance: str = "worker-0") -> Log:
         """Read a log to its present end."""
         log = Log(cursor)
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(PATIENCE):
             while log.add(await self.follower.log(task, instance, log.cursor)):
                 pass
         return log

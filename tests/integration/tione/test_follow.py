@@ -14,6 +14,7 @@ from jupyter_pai.jobs.state_dir import Home
 
 from ...fakes.tione import TiOne
 from ...fakes.tione_client import Client
+from ...support.waiting import PATIENCE
 from .followed import Process, follow
 
 _LIST, _DETAIL = "DescribeTrainingTasks", "DescribeTrainingTask"
@@ -236,7 +237,7 @@ def test_task_that_is_being_submitted_is_stopped_as_soon_as_it_can_be(tione: TiO
 
     async def story(process: Process) -> None:
         stopping = asyncio.create_task(process.follower.stop(task))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while not tione.count("StopTrainingTask"):
                 await asyncio.sleep(0.02)
         tione.settings.controller = True

@@ -11,6 +11,7 @@ from jupyter_pai.core.errors import BackendError, PaiError, Refused
 from jupyter_pai.jobs.state_dir import Home
 
 from ...fakes.tione import TiOne
+from ...support.waiting import PATIENCE
 from .followed import Log, Process, follow
 
 _YESTERDAY = 86_400
@@ -287,7 +288,7 @@ def test_logs_are_complete_although_requests_fail(tione: TiOne, home: Home) -> N
     async def story(process: Process) -> None:
         log = Log()
         more = True
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while more:
                 try:
                     more = log.add(await process.follower.log(task, "worker-0", log.cursor))
